@@ -192,21 +192,30 @@ let services: [[Target]] = [
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", "Tokens", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
+            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, hummingbird,
+            .product(name: "JWTKit", package: "jwt-kit"),
             .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
     service(
         "Social",
         core: ["AuthAPI", "Replicas"],
-        features: [Feature("Friends", ["AuthAPI", "StreaksAPI", "Replicas"]), Feature("Safety", ["MediaAPI", "Replicas"])]
+        features: [
+            Feature("Friends", ["AuthAPI", "StreaksAPI", "Replicas"]), Feature("Safety", ["MediaAPI", "Replicas"]),
+            Feature("Circles", ["AuthAPI", "Replicas"]),
+        ],
+        tested: [crypto]
     ),
     service(
         "Streaks",
-        core: ["AuthAPI", "SocialAPI", "Replicas", logging],
+        core: ["AuthAPI", "BillingAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []), Feature("Goods", []),
+            Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Reminders", []),
+            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("Goods", ["Replicas"], hasTables: false),
+            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]),
+            Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
+            Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
         ],
         list: ["StreaksReplay"],
         tested: ["StreaksReplay"]
@@ -232,7 +241,7 @@ let services: [[Target]] = [
     ),
     service(
         "Notifications",
-        core: ["AuthAPI", "Replicas", logging],
+        core: ["AuthAPI", "BillingAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Log", ["AuthAPI", "BillingAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
@@ -281,7 +290,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3"],
+        exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
@@ -312,7 +321,7 @@ let testTargets: [Target] = [
         "EndToEndTests",
         [
             "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
-            "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images", "Processes", logging,
+            "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images", "Processes", "CPostgres", logging,
         ],
         resources: [.copy("Fixtures")]
     ),
@@ -366,6 +375,7 @@ let testTargets: [Target] = [
     program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     program("transcoding-benchmark", "Benchmarks/Transcoding", ["Transcoding"]),
     program("image-benchmark", "Benchmarks/Images", ["Images", logging]),
+    program("leaderboard-benchmark", "Benchmarks/Leaderboard", ["StreaksDomain", "Database", "Kernel", "TestSupport"]),
 ]
 
 let package = Package(

@@ -11,17 +11,24 @@ whose date ended a day ago; and measures, from the first settled streak on:
 
 BENCH_STREAKS  how many are due (1000000)         BENCH_DATES  dates since each streak's checkpoint, both have posted on (5)
 BENCH_CROWD    how many are not (10000000)        BENCH_FEW    how many are due among those (10000)
-BENCH_PUBLISHED  seconds to wait for events (900)  BENCH_RUNS   which: one two mix few crowd (all)
+BENCH_PUBLISHED  seconds to wait for events (900)  BENCH_RUNS   which: one two mix few crowd check-ins (all)
+
+`check-ins` is a midnight of BENCH_STREAKS check-in streaks of which a third missed the date: of those a third has a freeze, a third a shield,
+and a third breaks.
 
 PostgreSQL runs with its defaults (fsync, synchronous commits) but for shared_buffers 1 GB and max_wal_size 8 GB. A million streaks
 take 4 GB of disk below TMPDIR, ten million 15 GB.
 """
 import os, random, shutil, signal, socket, subprocess, sys, tempfile, threading, time, urllib.request
 
-POSTGRES = os.environ.get("POSTGRES_BIN", "/usr/lib/postgresql/15/bin")
+from bench_database import POSTGRES, Session
+
 TICK = os.sysconf("SC_CLK_TCK")
 ZONES = ["UTC", "Europe/London", "America/New_York", "America/Los_Angeles", "America/Sao_Paulo", "Asia/Tokyo", "Asia/Kolkata",
          "Australia/Sydney"]
+
+
+CHECK_IN = 2
 
 
 def number(name, default):
@@ -32,32 +39,6 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
-
-
-class Session:
-    """One connection, through psql: sends a statement, returns the lines of its answer."""
-
-    def __init__(self, folder, database):
-        self.process = subprocess.Popen([f"{POSTGRES}/psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "postgres", "-d", database],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ask("SET search_path = streaks")
-
-    def ask(self, statement):
-        self.process.stdin.write(f"{statement};\n\\echo --end--\n")
-        self.process.stdin.flush()
-        lines = []
-        while (line := self.process.stdout.readline()) != "--end--\n":
-            if not line:
-                sys.exit(f"a statement failed: {statement[:200]}")
-            lines.append(line.rstrip("\n"))
-        return lines
-
-    def number(self, statement):
-        return float(self.ask(statement)[0])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(60)
 
 
 class Servers:
@@ -107,6 +88,8 @@ class Servers:
         self.children.append(("nats", subprocess.Popen(["nats-server", "-js", "-sd", f"{self.folder}/nats", "-a", "127.0.0.1", "-p", str(port)],
                                                        stdout=log, stderr=log)))
         self.until("NATS", lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        subprocess.run([f"{os.path.dirname(self.binary)}/streaksnap", "streams"], check=True, stdout=log, stderr=log,
+                       env={"PATH": os.environ["PATH"], "STREAKSNAP_NATS_URL": f"nats://127.0.0.1:{port}"})
         admins = []
         for replica in range(replicas):
             admins.append(free_port())
@@ -160,9 +143,9 @@ class Servers:
 
 def seed(servers, due, crowd, dates, covered):
     """Streaks that missed the same date; `crowd` more that are due in two days; every `covered`-th is kept by a token."""
-    session = Session(servers.socket, "seeded")
+    session = Session.of_folder(servers.socket, "seeded", "streaks")
     tables = "streak, streak_member, contribution, streak_checkpoint, streak_cover, streak_freeze, streak_pause, streak_identity, mutual_streak, zone_change, user_stats, reminder_schedule, outbox, stale_totals, streak_prompts"
-    session.ask(f"TRUNCATE {tables}")
+    session.ask(f"TRUNCATE {tables} CASCADE")
     # Rows that fit together: what the constraints would check one by one.
     session.ask("SET session_replication_role = replica")
     session.ask("SET synchronous_commit = off")
@@ -223,12 +206,55 @@ def seed(servers, due, crowd, dates, covered):
     session.close()
 
 
+def seed_check_ins(servers, count):
+    """Check-in streaks of `count` people: every third has missed the date whose end was settled last, the others have checked in since."""
+    session = Session.of_folder(servers.socket, "seeded", "streaks")
+    session.ask("TRUNCATE streak, streak_member, contribution, streak_checkpoint, streak_cover, streak_freeze, streak_pause, streak_identity,"
+                " mutual_streak, streak_protection, zone_change, user_stats, reminder_schedule, solo_reminder, outbox, stale_totals,"
+                " streak_prompts, check_in_milestone, freeze_use, board_change CASCADE")
+    session.ask("SET session_replication_role = replica")
+    session.ask("SET synchronous_commit = off")
+    missed = "((now() AT TIME ZONE 'UTC')::date - 1)"
+    streak, person = (f"('00000000-0000-{kind}-8000-' || lpad(to_hex({n}), 12, '0'))::uuid"
+                      for kind, n in [("7000", "n"), ("7001", f"n::bigint * 7919 % {count}")])
+    people = f"generate_series(1, {count}) AS n"
+    done = f"({missed} + CASE WHEN n % 3 = 0 THEN -1 ELSE 1 END)"
+    # Counts between which no freeze is earned (CI-2: every seventh date), so that who has none breaks.
+    settled, count_then = f"({missed} - 6)", 57
+    count_now = f"({count_then} + ({done} - {settled}))"
+    session.ask(f"""
+        INSERT INTO streak (id, kind, members, newest_dates, started_at, status, current_count, longest_count, last_completed_date, open_date,
+            deadline_at, at_risk_from, next_due, contribution_count, settled_at, run_start)
+        SELECT {streak}, {CHECK_IN}, ARRAY[{person}], ARRAY[{done}], {settled} - {count_then - 1} + interval '1 hour', 1, {count_now}, {count_now},
+            {done}, {done} + 1, over, over - interval '6 hours', over, {count_now}, {missed} + interval '1 hour', {settled} - {count_then - 1}
+        FROM {people}, LATERAL (SELECT ({done} + 2)::timestamp AT TIME ZONE 'UTC') AS open (over)""")
+    session.ask("INSERT INTO streak_member (streak_id, user_id, joined_at) SELECT id, members[1], started_at FROM streak")
+    session.ask(f"INSERT INTO streak_identity (kind, key, streak_id) SELECT {CHECK_IN}, members[1]::text, id FROM streak")
+    session.ask(f"""
+        INSERT INTO streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start, freezes,
+            closed_from, closed_until)
+        SELECT {streak}, {settled}, {count_then}, {count_then}, {settled}, {settled} - {count_then - 1}, (n % 9 = 0)::int, '{{}}', '{{}}'
+        FROM {people}""")
+    session.ask(f"""
+        INSERT INTO contribution SELECT {streak}, {person}, day::date, day + interval '12 hours', day + interval '12 hours', {streak}
+        FROM {people}, generate_series({settled} + 1, {done}, interval '1 day') AS day""")
+    session.ask(f"""
+        INSERT INTO streak_protection (streak_id, kind, held_at, held_until, operation_id)
+        SELECT {streak}, 2, {missed} - 3, NULL, {streak} FROM {people} WHERE n % 9 = 3""")
+    session.ask(f"INSERT INTO zone_change SELECT {person}, '2026-01-01Z', 'UTC' FROM {people}")
+    session.ask(f"INSERT INTO user_stats (user_id, version, total_photos) SELECT {person}, 1, 0 FROM {people}")
+    session.ask("RESET session_replication_role")
+    session.ask("VACUUM ANALYZE")
+    session.ask("CHECKPOINT")
+    session.close()
+
+
 class Waits(threading.Thread):
     """What a request for a streak waits for its row: one try every 50 ms."""
 
     def __init__(self, servers, database, count):
         super().__init__(daemon=True)
-        self.session, self.count, self.longest, self.over = Session(servers.socket, database), count, 0.0, False
+        self.session, self.count, self.longest, self.over = Session.of_folder(servers.socket, database, "streaks"), count, 0.0, False
 
     def run(self):
         while not self.over:
@@ -245,20 +271,21 @@ class Waits(threading.Thread):
         return self.longest
 
 
-def measure(servers, title, replicas, due, covered=0, is_last=False, timeout=1800):
+def measure(servers, title, replicas, due, covered=0, is_last=False, timeout=1800, check_ins=False):
     """One run on a copy of what was seeded; the last one on it itself."""
     database = "seeded" if is_last else "run"
     if not is_last:
         servers.command("postgres", "CREATE DATABASE run TEMPLATE seeded STRATEGY file_copy")
     try:
-        session = Session(servers.socket, database)
+        session = Session.of_folder(servers.socket, database, "streaks")
         session.ask("CHECKPOINT")
         before = servers.cpu()
         servers.start(database, replicas)
         waits = Waits(servers, database, due)
         waits.start()
         end = time.monotonic() + timeout
-        open_ones = "SELECT count(*) FROM (SELECT 1 FROM streak WHERE next_due <= now() - interval '60 seconds' LIMIT 1) AS due"
+        open_ones = f"""SELECT count(*) FROM (SELECT 1 FROM streak
+            WHERE kind = {CHECK_IN if check_ins else 1} AND next_due <= now() - interval '60 seconds' ORDER BY next_due LIMIT 1) AS due"""
 
         def until(statement, limit):
             while session.number(statement) > 0:
@@ -277,11 +304,14 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, timeout=180
         is_published = until("SELECT count(*) FROM (SELECT 1 FROM outbox WHERE published_at IS NULL LIMIT 1) AS waiting",
                         time.monotonic() + number("BENCH_PUBLISHED", 900))
         published_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
+        # A check-in streak begins anew instead of being broken.
+        is_broken = "current_count = 0" if check_ins else "status = 2"
         start, broken, kept = map(float, session.ask(f"""
-            SELECT extract(epoch FROM min(settled_at)), count(*) FILTER (WHERE status = 2), count(*) FILTER (WHERE status = 1)
-            FROM streak WHERE settled_at > now() - interval '1 day'""")[0].split("|"))
-        wrong = session.number("SELECT count(*) FROM outbox WHERE subject = 'evt.streaks.v1.StreakBroken'") - broken
-        expected = due - (due // covered if covered else 0)
+            SELECT extract(epoch FROM min(settled_at)), count(*) FILTER (WHERE {is_broken}), count(*) FILTER (WHERE NOT {is_broken})
+            FROM streak WHERE settled_at > now() - interval '10 hours'""")[0].split("|"))
+        subject = "SoloStreakBroken" if check_ins else "StreakBroken"
+        wrong = session.number(f"SELECT count(*) FROM outbox WHERE subject = 'evt.streaks.v1.{subject}'") - broken
+        expected = due // 3 if check_ins else due - (due // covered if covered else 0)
         if broken != expected or broken + kept != due or wrong:
             sys.exit(f"{title}: {broken:.0f} broken and {kept:.0f} kept of {due}, {wrong:.0f} events too many")
         events, waiting = map(float, session.ask("SELECT count(*), count(*) FILTER (WHERE published_at IS NULL) FROM outbox")[0].split("|"))
@@ -300,7 +330,7 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, timeout=180
 def settlement(binaries):
     streaks, crowd, few, dates = (number(*pair) for pair in
                                   [("BENCH_STREAKS", 1_000_000), ("BENCH_CROWD", 10_000_000), ("BENCH_FEW", 10_000), ("BENCH_DATES", 5)])
-    runs = os.environ.get("BENCH_RUNS", "one two mix few crowd").split()
+    runs = os.environ.get("BENCH_RUNS", "one two mix few crowd check-ins").split()
     servers = Servers(f"{binaries}/streaks")
     try:
         # Makes its tables.
@@ -317,6 +347,11 @@ def settlement(binaries):
         if "mix" in runs:
             seed(servers, streaks, 0, dates, 2)
             measure(servers, f"{streaks}, every other one kept", 1, streaks, covered=2, is_last=True)
+        if "check-ins" in runs:
+            # So many that each share of a third is whole.
+            total = streaks // 9 * 9
+            seed_check_ins(servers, total)
+            measure(servers, f"{total} check-in streaks, a third missed", 1, total // 3, is_last=True, check_ins=True)
         for name, others in [("few", 0), ("crowd", crowd)]:
             if name in runs:
                 seed(servers, few, others, dates, 0)

@@ -67,7 +67,7 @@ struct GatewayResponder: Sendable {
         do {
             response = try await answer(request, exchange, &course)
         } catch {
-            response = exchange.failure(failure(error, exchange))
+            response = exchange.failure(failure(error, exchange), isExact: course.route?.policy.exact ?? false)
         }
         if let allowance = course.allowance { response.add(allowance) }
         metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
@@ -149,6 +149,7 @@ struct GatewayResponder: Sendable {
         _ exchange: Exchange,
         _ course: inout Course
     ) async throws -> Response {
+        let started = ContinuousClock.now
         let caller = try await authenticator.caller(request.headers[.authorization], for: route.policy.auth)
         let principal = caller?.principal
         if !route.policy.unlimited { try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost)) }
@@ -196,7 +197,9 @@ struct GatewayResponder: Sendable {
             if let blob { await uploads.discard(blob) }
             throw error
         }
-        return try await send(try route.reply.transcode(reply, requestID: exchange.requestID), of: route, request, exchange)
+        let took = (ContinuousClock.now - started) / .milliseconds(1)
+        let output = try route.reply.transcode(reply, requestID: exchange.requestID, took: Int64(took))
+        return try await send(output, of: route, request, exchange)
     }
 
     /// The request message of a route without an upload.

@@ -25,6 +25,17 @@ public struct Method<Request: Message, Reply: Message>: Sendable {
 
     /// Where requests are published (D3): `rpc.auth.v1.Register`.
     public var subject: String { "rpc.\(service).\(version).\(name)" }
+
+    /// The same method for a handler that has its reply encoded already.
+    public var encoded: Method<Request, Encoded<Reply>> {
+        Method<Request, Encoded<Reply>>(
+            service: service,
+            version: version,
+            name: name,
+            isIdempotent: isIdempotent,
+            timeout: timeout
+        )
+    }
 }
 
 /// Calls methods of services: the bus, or a fake in tests.

@@ -101,6 +101,28 @@ public final class Database: QueryExecutor {
     @discardableResult
     public func execute(_ query: Query) async throws -> Int { try await reactor().perform(query).affectedRows }
 
+    /// Runs statements that only read, at the same time, each by itself: what they see may differ by changes committed meanwhile.
+    ///
+    /// - Returns: the rows of each, in the order of `queries`.
+    /// - Throws: as `query`; the first failure.
+    public func query(together queries: [Query]) async throws -> [[Row]] {
+        let reactor = try reactor()
+        return try await withThrowingTaskGroup(of: Answer.self) { group in
+            for (index, query) in queries.enumerated() {
+                group.addTask { Answer(index: index, rows: try await reactor.perform(query).rows) }
+            }
+            var rows = [[Row]](repeating: [], count: queries.count)
+            for try await answer in group { rows[answer.index] = answer.rows }
+            return rows
+        }
+    }
+
+    /// The answer to one of several queries.
+    private struct Answer: Sendable {
+        let index: Int
+        let rows: [Row]
+    }
+
     /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
     ///
     /// The sequence: body's first statement leases a connection and sends `BEGIN` with it; `COMMIT` follows body's end. After a

@@ -52,6 +52,8 @@ final class Job: @unchecked Sendable {
     let lease: Lease?
 
     var continuation: UnsafeContinuation<ResultBox, any Error>?
+    /// Who gets the answer of a queued statement, for which no caller need wait.
+    var queued: QueuedStatement?
     var statement: Statement?
     /// Its name on the connection it was sent on; nil when it was sent unprepared.
     var statementName: String?
@@ -71,6 +73,9 @@ final class Job: @unchecked Sendable {
         self.lease = lease
     }
 
+    /// Whether its answer is still to be given to a caller.
+    var isUnanswered: Bool { continuation != nil || queued != nil }
+
     /// Whether it may be withdrawn; the end of a lease may not.
     var isCancellable: Bool {
         switch role {
@@ -85,6 +90,10 @@ final class Job: @unchecked Sendable {
     /// Resumes the caller, once. For jobs that never reached the loop; all others end by `Reactor.finish`.
     func answer(_ result: Result<ResultBox, any Error>) {
         place = .over
+        if let queued {
+            self.queued = nil
+            queued.end(with: result)
+        }
         guard let continuation else { return }
         self.continuation = nil
         continuation.resume(with: result)
@@ -118,6 +127,8 @@ final class Lease: @unchecked Sendable {
     var state = State.idle
     /// The job that ends it was submitted.
     var isEnding = false
+    /// A queued statement failed, on the server or on the way: nothing more may run, and nothing may be committed.
+    var hasFailed = false
     /// Statements that wait for the connection.
     var parked: [Job] = []
     var deadline: UInt64 = 0

@@ -38,10 +38,13 @@ final class Mailbox: Sendable {
     deinit { close(eventfd) }
 
     /// Adds a command. False when the loop has ended and will not read it.
-    func post(_ command: Command) -> Bool {
+    func post(_ command: Command) -> Bool { post(CollectionOfOne(command)) }
+
+    /// Adds commands, which the loop reads together. False when it has ended and will not read them.
+    func post(_ commands: some Collection<Command>) -> Bool {
         let (isOpen, mustWake) = state.withLock { state in
             guard state.isOpen else { return (false, false) }
-            state.commands.append(command)
+            state.commands.append(contentsOf: commands)
             defer { state.isLoopAsleep = false }
             return (true, state.isLoopAsleep)
         }

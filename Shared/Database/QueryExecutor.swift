@@ -15,23 +15,20 @@ public protocol QueryExecutor: Sendable {
 extension Reactor {
     /// Sends a query and waits for its answer.
     func perform(_ query: Query, on lease: Lease? = nil) async throws -> ResultBox {
-        if let failure = query.failure { throw failure }
-        // The protocol counts values in 16 bits, and sizes in 31.
-        guard query.bindCount <= 65_535, query.binds.bytes.count < 1 << 30 else {
-            throw DatabaseError(.invalidValue, detail: "too many values")
-        }
-        return try await perform(Job(text: query.text, binds: query.binds, lease: lease))
+        try await perform(try Job(query, lease: lease))
     }
 
     /// Submits a job, waits for its end, and notifies the observer.
-    func perform(_ job: Job) async throws -> ResultBox {
-        guard let observer, let kind = StatementKind(job.role) else { return try await outcome(of: job) }
+    ///
+    /// - Parameter submit: gives it to the loop; false when the loop has ended.
+    func perform(_ job: Job, submit: ((Job) -> Bool)? = nil) async throws -> ResultBox {
+        guard let observer, let kind = StatementKind(job.role) else { return try await outcome(of: job, submit) }
         let start = monotonicNanoseconds()
         func end(_ error: DatabaseError.Code?) {
             observer.statementEnded(kind, error: error, duration: .nanoseconds(Int64(clamping: monotonicNanoseconds() - start)))
         }
         do {
-            let result = try await outcome(of: job)
+            let result = try await outcome(of: job, submit)
             end(nil)
             return result
         } catch {
@@ -41,14 +38,27 @@ extension Reactor {
         }
     }
 
-    private func outcome(of job: Job) async throws -> ResultBox {
+    private func outcome(of job: Job, _ submit: ((Job) -> Bool)?) async throws -> ResultBox {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 job.continuation = continuation
-                if !mailbox.post(.submit(job)) { job.answer(.failure(DatabaseError(.stopped))) }
+                let isSubmitted = submit?(job) ?? mailbox.post(.submit(job))
+                if !isSubmitted { job.answer(.failure(DatabaseError(.stopped))) }
             }
         } onCancel: {
             _ = mailbox.post(.cancel(job))
         }
+    }
+}
+
+extension Job {
+    /// - Throws: `DatabaseError` `invalidValue` when it cannot be sent.
+    convenience init(_ query: Query, lease: Lease?) throws {
+        if let failure = query.failure { throw failure }
+        // The protocol counts values in 16 bits, and sizes in 31.
+        guard query.bindCount <= 65_535, query.binds.bytes.count < 1 << 30 else {
+            throw DatabaseError(.invalidValue, detail: "too many values")
+        }
+        self.init(text: query.text, binds: query.binds, lease: lease)
     }
 }

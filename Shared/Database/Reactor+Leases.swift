@@ -2,6 +2,7 @@
 extension Reactor {
     /// A statement of a transaction or session; the first one requests the connection.
     func route(_ job: Job, on lease: Lease) {
+        guard !lease.hasFailed || job.role == .rollback else { return refuse(job, of: lease) }
         switch lease.state {
         case .idle:
             guard !job.role.endsLease else { return endUnused(lease, job) }
@@ -15,7 +16,10 @@ extension Reactor {
             leaseQueue.append(lease)
             park(job, on: lease)
         case .waiting:
-            guard !job.role.endsLease else { return endUnused(lease, job) }
+            // A commit follows the queued statements before it.
+            guard job.role == .commit || !job.role.endsLease else { return endUnused(lease, job) }
+            guard !lease.isEnding else { return finish(job, .failure(DatabaseError(.leaseEnded))) }
+            lease.isEnding = job.role.endsLease
             park(job, on: lease)
         case .held(let slot):
             guard let connection = connections[slot], connection.lease === lease else {
@@ -33,6 +37,16 @@ extension Reactor {
             finish(job, .failure(error))
         case .ended:
             finish(job, .failure(DatabaseError(.leaseEnded)))
+        }
+    }
+
+    /// A queued statement of the transaction has failed: what follows does not run, and the rollback is still to come.
+    private func refuse(_ job: Job, of lease: Lease) {
+        if job.role.endsLease { lease.isEnding = false }
+        switch lease.state {
+        case .lost(let error): finish(job, .failure(error))
+        case .ended: finish(job, .failure(DatabaseError(.leaseEnded)))
+        case .idle, .waiting, .held: finish(job, .failure(DatabaseError(.transactionAborted)))
         }
     }
 
@@ -89,6 +103,11 @@ extension Reactor {
     /// Sends a lease's statement, unless a script or a cancellation is running.
     func sendHeld(on connection: Connection) {
         while connection.isReady, let job = connection.held.first {
+            if job.role == .commit, let lease = job.lease, lease.hasFailed {
+                connection.held.removeFirst()
+                refuse(job, of: lease)
+                continue
+            }
             if job.role == .script {
                 guard connection.pipeline.isEmpty else { return }
                 guard connection.leavePipeline() else { return lose(connection) }

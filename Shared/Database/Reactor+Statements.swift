@@ -177,7 +177,7 @@ extension Reactor {
 
     /// Requeues a single statement that had no effect, once, alone in its sync.
     func sendAgain(_ job: Job) {
-        guard job.continuation != nil else { return job.place = .over }
+        guard job.isUnanswered else { return job.place = .over }
         guard !isAway else { return finish(job, .failure(DatabaseError(.unavailable))) }
         job.isRetry = true
         job.place = .pending

@@ -16,12 +16,14 @@ extension Reactor {
     /// The loop has received a job.
     func accept(_ job: Job) {
         job.submitted = now
-        if job.continuation != nil { unanswered.insert(job) }
+        if job.isUnanswered { unanswered.insert(job) }
     }
 
     /// Resumes the job's caller, once.
     func finish(_ job: Job, _ result: Result<ResultBox, any Error>) {
         unanswered.remove(job)
+        // Its caller goes on as if it had succeeded.
+        if job.queued != nil, case .failure = result { job.lease?.hasFailed = true }
         job.answer(result)
     }
 
@@ -37,7 +39,7 @@ extension Reactor {
 
     /// Ends jobs that are unanswered for longer than any job may take.
     func endOverdue() {
-        for job in unanswered.jobs where answerDeadline(of: job) <= now && job.continuation != nil {
+        for job in unanswered.jobs where answerDeadline(of: job) <= now && job.isUnanswered {
             logger.error("a statement was not answered in time", metadata: ["place": "\(job.place)"])
             guard let lease = job.lease else {
                 // The connection, which others share, may still run it.

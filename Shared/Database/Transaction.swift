@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The isolation level of a transaction (PostgreSQL manual, 13.2).
 public enum Isolation: String, Sendable {
     /// Each statement sees changes committed before it began.
@@ -17,8 +15,7 @@ public enum Isolation: String, Sendable {
 public final class Transaction: QueryExecutor {
     private let reactor: Reactor
     private let lease: Lease
-    /// A failure after which the whole should be run again, even when the body turned it into another error.
-    private let mayRunAgain = Atomic(false)
+    private let queue: StatementQueue
 
     init(_ reactor: Reactor, _ isolation: Isolation) {
         self.reactor = reactor
@@ -27,12 +24,25 @@ public final class Transaction: QueryExecutor {
             prologue: "BEGIN ISOLATION LEVEL \(isolation.rawValue)",
             statementLimit: reactor.configuration.statementTimeout.nanoseconds
         )
+        queue = StatementQueue(reactor, lease)
     }
 
     public func query(_ query: Query) async throws -> [Row] { try await run(query).rows }
 
     @discardableResult
     public func execute(_ query: Query) async throws -> Int { try await run(query).affectedRows }
+
+    /// Queues a statement without waiting for it: it is sent with the next statement that is waited for, or with the commit, and runs
+    /// before it, in the order of the queue. So many statements cost one round trip.
+    ///
+    /// When it fails, nothing after it runs; the next statement that is waited for, or the commit, throws its error, as if it had been waited
+    /// for itself. So do not queue what is expected to fail, such as an insert whose refusal is caught. When the transaction is rolled back
+    /// first, it is never sent.
+    ///
+    /// - Returns: where its answer can be asked for.
+    /// - Throws: `DatabaseError` `invalidValue` when it has a value that PostgreSQL cannot hold.
+    @discardableResult
+    public func enqueue(_ query: Query) throws -> QueuedStatement { try queue.append(query) }
 
     /// Locks a name until the transaction ends (an advisory lock). Waits for the present holder, at most the statement timeout.
     /// Names are local to the schema: two installations in one database do not wait for each other.
@@ -42,32 +52,36 @@ public final class Transaction: QueryExecutor {
 
     private func run(_ query: Query) async throws -> ResultBox {
         do {
-            return try await reactor.perform(query, on: lease)
+            let result = try await reactor.perform(try Job(query, lease: lease), submit: queue.send(with:))
+            queue.succeeded()
+            return result
         } catch {
-            note(error)
-            throw error
+            throw queue.cause(of: error)
         }
     }
 
-    private func note(_ error: any Error) {
-        if let error = error as? DatabaseError, error.isRetryable { mayRunAgain.store(true, ordering: .relaxed) }
-    }
-
     /// Whether the whole should be run again.
-    var isWorthAnotherRun: Bool { mayRunAgain.load(ordering: .relaxed) }
+    var isWorthAnotherRun: Bool { queue.isWorthAnotherRun }
 
-    /// Commits; nothing is sent when there was no statement.
+    /// Commits, after what is queued; nothing is sent when there was no statement.
     func commit() async throws {
         do {
-            let result = try await reactor.perform(Job(text: "COMMIT", role: .commit, lease: lease))
+            // A commit is not cancelled; what it waits for is.
+            let result = try await withTaskCancellationHandler {
+                try await reactor.perform(Job(text: "COMMIT", role: .commit, lease: lease), submit: queue.send(with:))
+            } onCancel: {
+                queue.cancel()
+            }
             // The server rolls a transaction with a failed statement back, also on commit.
             guard result.commandTag != "ROLLBACK" else { throw DatabaseError(.transactionAborted) }
         } catch {
-            note(error)
-            throw error
+            throw queue.cause(of: error)
         }
     }
 
     /// Rolls back; does nothing after the end of the transaction.
-    func rollback() async { _ = try? await reactor.perform(Job(text: "ROLLBACK", role: .rollback, lease: lease)) }
+    func rollback() async {
+        queue.discard()
+        _ = try? await reactor.perform(Job(text: "ROLLBACK", role: .rollback, lease: lease))
+    }
 }

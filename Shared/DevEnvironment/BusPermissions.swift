@@ -29,12 +29,16 @@ public struct BusPermissions: Sendable, Equatable {
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
-        "social": ["core": ["auth"], "personal-data": ["auth"]],
-        "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
+        "social": ["core": ["auth"], "circles": ["auth"], "personal-data": ["auth"]],
+        "streaks": [
+            "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],
+            "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "notifications", "streaks"],
+            "personal-data": ["auth"],
+        ],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": [
-            "core": ["auth", "social"], "log": ["auth", "billing", "social", "streaks"], "push": ["auth"], "mail": ["billing"],
-            "live": ["streaks"], "personal-data": ["auth"],
+            "core": ["auth", "billing", "social"], "log": ["auth", "billing", "social", "streaks"], "push": ["auth"],
+            "mail": ["billing"], "live": ["streaks"], "personal-data": ["auth"],
         ],
         "billing": ["money": ["streaks"], "personal-data": ["auth"]],
     ]

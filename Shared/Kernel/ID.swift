@@ -69,6 +69,10 @@ public enum Tag {
     public enum Subject {}
     /// What a moderator did; owned by `social`.
     public enum ModerationAction {}
+    /// A named group of users; owned by `social`.
+    public enum Circle {}
+    /// A code by which users join a circle; owned by `social`.
+    public enum CircleInvite {}
     /// A streak of any kind; owned by `streaks`.
     public enum Streak {}
     /// One posted photo of a day; owned by `media`.
@@ -81,12 +85,18 @@ public enum Tag {
     public enum LedgerEntry {}
     /// What a user has bought, once; owned by `billing`.
     public enum Purchase {}
+    /// A medal that a user has asked for; owned by `streaks`.
+    public enum Medal {}
     /// A change that several services make together, step by step (D6).
     public enum Operation {}
     /// One event in an outbox.
     public enum Event {}
     /// An open stream of server-sent events; made by the gateway, kept by the service whose events they are.
     public enum Lease {}
+    /// What a user reported for a date: mood, weight, steps; owned by `streaks`.
+    public enum TrackingEntry {}
+    /// A completion of a habit, made by the client; owned by `streaks`.
+    public enum Completion {}
 }
 
 /// The id of a person.
@@ -103,6 +113,10 @@ public typealias ReportID = ID<Tag.Report>
 public typealias SubjectID = ID<Tag.Subject>
 /// The id of what a moderator did.
 public typealias ModerationActionID = ID<Tag.ModerationAction>
+/// The id of a circle.
+public typealias CircleID = ID<Tag.Circle>
+/// The id of an invite to a circle.
+public typealias CircleInviteID = ID<Tag.CircleInvite>
 /// The id of a streak.
 public typealias StreakID = ID<Tag.Streak>
 /// The id of a snap.
@@ -115,9 +129,15 @@ public typealias NotificationID = ID<Tag.Notification>
 public typealias LedgerEntryID = ID<Tag.LedgerEntry>
 /// The id of a purchase.
 public typealias PurchaseID = ID<Tag.Purchase>
+/// The id of a medal that was asked for.
+public typealias MedalID = ID<Tag.Medal>
 /// The id of a cross-service change.
 public typealias OperationID = ID<Tag.Operation>
 /// The id of an event.
 public typealias EventID = ID<Tag.Event>
 /// The id of an open stream of server-sent events.
 public typealias LeaseID = ID<Tag.Lease>
+/// The id of what a user reported for a date.
+public typealias TrackingEntryID = ID<Tag.TrackingEntry>
+/// The id of a completion of a habit.
+public typealias CompletionID = ID<Tag.Completion>

@@ -19,9 +19,23 @@ struct ConsumerLease: Sendable {
     let presence: ReplicaPresence?
     /// How long a replica that died holds up the others when nothing shows that it did.
     let length: Duration
-    /// How often it is renewed. Only then the row shows what could not be shown when it was taken.
-    var renewal: Duration { min(length / 3, .seconds(2)) }
-    private var seconds: Double { length / .seconds(1) }
+
+    /// What the row says of its holder.
+    struct Hold: Sendable {
+        /// The lock by which the others see that the holder died.
+        let presence: Int64?
+        /// How long they wait when they do not see it.
+        let length: Duration
+        /// When to renew it.
+        var renewal: Duration { min(length / 3, .seconds(6)) }
+        fileprivate var seconds: Double { length / .seconds(1) }
+    }
+
+    /// What to write now. A holder who shows its presence renews less often: dozens of leases would otherwise write many times a second.
+    var hold: Hold {
+        let shown = presence?.shown
+        return Hold(presence: shown, length: shown == nil ? length : length * 3)
+    }
 
     /// How far the feature is; nil in it when it has consumed nothing yet.
     struct Position: Sendable {
@@ -38,10 +52,11 @@ struct ConsumerLease: Sendable {
             """
         )
         guard !free.isEmpty else { return nil }
+        let hold = hold
         let rows = try await database.query(
             """
             INSERT INTO consumer_lease AS lease (feature, stream, holder, held_until, presence)
-            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(seconds)), \(presence?.shown))
+            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(hold.seconds)), \(hold.presence))
             ON CONFLICT (feature, stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until,
                 presence = EXCLUDED.presence
             WHERE \(LeaseRow.mayBeTaken("lease", by: "EXCLUDED.holder"))
@@ -53,10 +68,10 @@ struct ConsumerLease: Sendable {
     }
 
     /// Keeps it, and notes how far we are. - Returns: whether it is ours.
-    func renew(at position: StreamPosition?) async throws -> Bool {
+    func renew(_ hold: Hold, at position: StreamPosition?) async throws -> Bool {
         try await database.execute(
             """
-            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(seconds)), presence = \(presence?.shown),
+            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(hold.seconds)), presence = \(hold.presence),
                 position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
             WHERE feature = \(feature) AND stream = \(stream) AND holder = \(holder)
             """
@@ -100,5 +115,27 @@ struct ConsumerLease: Sendable {
             return .lost
         }
         return isNew ? .new : .consumedBefore
+    }
+
+    /// The same for several events, by one statement. In the order of their ids, so that two replicas that are at the same events, each of
+    /// which may divide them differently, do not wait for each other in a ring; no other row is locked before these.
+    ///
+    /// - Returns: those that are new; nil when another replica reads now.
+    func enter(_ events: [StoredEvent], _ sql: Transaction) async throws -> Set<EventID>? {
+        let rows = try await sql.query(
+            """
+            WITH held AS (SELECT 1 FROM consumer_lease WHERE feature = \(feature) AND stream = \(stream) AND holder = \(holder)),
+                entered AS (
+                    INSERT INTO inbox (event_id, feature)
+                    SELECT id, \(feature)::text FROM unnest(\(Array(Set(events.map(\.id))))) AS id, held ORDER BY id
+                    ON CONFLICT DO NOTHING RETURNING event_id)
+            SELECT (SELECT count(*) FROM held) = 1, ARRAY(SELECT event_id FROM entered),
+                set_config('idle_in_transaction_session_timeout', '1s', true)
+            """
+        )
+        guard let (isHeld, new, _) = try rows.first?.decode(as: (Bool.self, [EventID].self, String.self)), isHeld else {
+            return nil
+        }
+        return Set(new)
     }
 }

@@ -13,6 +13,8 @@ final class ConsumerTurn: Sendable {
     private struct State {
         var isOver = false
         var reading: StreamReading<StreamMessage>
+        /// What the broker said at the last check.
+        var deliveries: Int?
     }
 
     init(lease: ConsumerLease, position: StreamPosition?) {
@@ -51,7 +53,14 @@ final class ConsumerTurn: Sendable {
         state.withLock { $0.reading.finished(messages, handled: handled, repeated: repeated) }
     }
 
-    func checked(deliveries: Int) { state.withLock { $0.reading.checked(deliveries: deliveries) } }
+    /// - Returns: whether nothing came since the last check, and nothing is missing.
+    func checked(deliveries: Int) -> Bool {
+        state.withLock { state in
+            state.reading.checked(deliveries: deliveries)
+            defer { state.deliveries = deliveries }
+            return state.deliveries == deliveries && !state.reading.isSuspicious
+        }
+    }
 }
 
 extension EventConsumer {
@@ -103,11 +112,17 @@ extension EventConsumer {
     /// Renews the lease, and notes how far we are. While the database is away the turn goes on: no other replica can acquire the lease, and
     /// should one do so before we notice, the inbox keeps each event to its one effect and `StreamReading` each aggregate to its order.
     private func renew(_ turn: ConsumerTurn) async {
+        // The row may have been taken before the presence could be shown: the first time it is renewed soon.
+        var pause = ConsumerLease.Hold(presence: nil, length: turn.lease.length).renewal
         while turn.goesOn, !Task.isCancelled {
-            try? await Task.sleep(for: turn.lease.renewal)
+            try? await Task.sleep(for: pause)
             if Task.isCancelled { break }
-            let isOurs = try? await withTimeLimit(ConsumerLease.statementLimit) { try await turn.lease.renew(at: turn.position) }
+            let hold = turn.lease.hold
+            let isOurs = try? await withTimeLimit(ConsumerLease.statementLimit) {
+                try await turn.lease.renew(hold, at: turn.position)
+            }
             if isOurs == false { turn.end() }
+            pause = isOurs == nil ? pause : hold.renewal
         }
     }
 
@@ -152,7 +167,7 @@ extension EventConsumer {
     /// Reads what was delivered before this pass, to another replica or in vain.
     private func readMissing(_ turn: ConsumerTurn) async throws {
         while turn.goesOn, !turn.isBroken, !Task.isCancelled, let range = turn.missing {
-            let batch = try await jetStream.messages(in: turn.lease.stream, at: range, atMost: Self.batch)
+            let batch = try await jetStream.messages(in: turn.lease.stream, at: range, atMost: batch)
             await handle(turn.takeRead(batch, of: range), turn)
         }
     }
@@ -172,16 +187,18 @@ extension EventConsumer {
 
     private func takeDeliveries(_ turn: ConsumerTurn, endingWith epoch: ConnectionEpoch) async throws {
         let stream = turn.lease.stream
-        let consumption = jetStream.consume(stream: stream, durable: durable, batch: Self.batch, endingWith: epoch) {
+        let consumption = jetStream.consume(stream: stream, durable: durable, batch: batch, endingWith: epoch) {
             [self] batch in
             await handle(turn.take(batch), turn)
         }
         var failure: (any Error)?
+        var pause = Self.shortestCheck
         while turn.goesOn, !turn.isBroken, !Task.isCancelled, !consumption.hasEnded {
-            await turn.change.wait(atMost: .seconds(1))
+            await turn.change.wait(atMost: pause)
             guard turn.goesOn, !turn.isBroken, !Task.isCancelled else { break }
             do {
-                turn.checked(deliveries: try await jetStream.consumerInfo(stream: stream, durable: durable).delivered)
+                let delivered = try await jetStream.consumerInfo(stream: stream, durable: durable).delivered
+                pause = turn.checked(deliveries: delivered) ? min(pause * 2, Self.longestCheck) : Self.shortestCheck
             } catch {
                 // Without its consumer, or without a broker: the turn begins anew, here or elsewhere.
                 failure = error

@@ -37,9 +37,13 @@ public final class EventConsumer: Sendable {
     let jetStream: JetStream
     let replica: ID<EventConsumer>
     /// Messages that are asked for at once.
-    static let batch = 100
+    let batch: Int
+    /// For handlers that take a transaction for each event, and for those that share one.
+    static let (mostAlone, mostTogether) = (100, 500)
     /// How long handling those may take before another turn is begun. While the database is away they wait for so long too.
     static let batchLimit = Duration.seconds(120)
+    /// How often the broker is asked what it has delivered: while something comes, and on a stream that is quiet.
+    static let (shortestCheck, longestCheck) = (Duration.seconds(1), Duration.seconds(4))
     /// The streams this replica reads now.
     let turns = Mutex<[String: ConsumerTurn]>([:])
     let retryWatch = RetryWatch()
@@ -66,6 +70,7 @@ public final class EventConsumer: Sendable {
         self.feature = feature
         self.durable = Self.durableName(service: service, feature: feature)
         self.handlers = Dictionary(handlers.map { ($0.subject, $0) }, uniquingKeysWith: EventHandler.init(_:then:))
+        self.batch = handlers.contains { $0.batch != nil } ? Self.mostTogether : Self.mostAlone
         self.database = database
         self.work = work
         self.jetStream = jetStream
@@ -99,13 +104,13 @@ public final class EventConsumer: Sendable {
         }
     }
 
-    /// One batch: aggregates side by side, the events of one in order.
+    /// One batch: aggregates side by side, the events of one in order; those with a common batch handler together.
     func consume(_ batch: [StreamMessage], _ turn: ConsumerTurn) async {
         guard !batch.isEmpty else { return }
         // Only a short cut, for passes that begin with much that was consumed: the transaction checks again.
         let known = turn.mayRepeat ? (try? await consumed(among: batch)) ?? [] : []
         var handled: Set<Int> = []
-        var groups: [String: [(StreamMessage, StoredEvent, EventHandler)]] = [:]
+        var pass: [WaitingEvent] = []
         for message in batch {
             // A service can have a message of one stream delivered into another; there no handler may see it.
             guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == turn.lease.stream
@@ -121,16 +126,17 @@ public final class EventConsumer: Sendable {
             if known.contains(event.id) {
                 handled.insert(message.streamSequence)
             } else {
-                groups[event.aggregate, default: []].append((message, event, handler))
+                pass.append(WaitingEvent(sequence: message.streamSequence, event: event, handler: handler))
             }
         }
         await withTaskGroup(of: [Int].self) { tasks in
-            for group in groups.values {
+            for run in EventRun.divide(pass) {
                 tasks.addTask { [self] in
+                    if let apply = run.together { return await consumeTogether(run.events, turn, apply) }
                     var done: [Int] = []
-                    for (message, event, handler) in group {
-                        guard await consume(event, with: handler, turn) else { break }
-                        done.append(message.streamSequence)
+                    for waiting in run.events {
+                        guard await consume(waiting.event, with: waiting.handler, turn) else { break }
+                        done.append(waiting.sequence)
                     }
                     return done
                 }
@@ -147,7 +153,7 @@ public final class EventConsumer: Sendable {
     }
 
     /// - Returns: false when this replica's turn has ended: the event, and those after it, are left to the next one.
-    private func consume(_ event: StoredEvent, with handler: EventHandler, _ turn: ConsumerTurn) async -> Bool {
+    func consume(_ event: StoredEvent, with handler: EventHandler, _ turn: ConsumerTurn) async -> Bool {
         var tries = 0
         while turn.goesOn {
             do {
@@ -206,11 +212,21 @@ public final class EventConsumer: Sendable {
     }
 
     private func enqueue(_ event: StoredEvent, attempts: Int, error: String, _ sql: Transaction) async throws {
+        try await enqueue([event], attempts: attempts, error: error, sql)
+    }
+
+    /// Puts events aside, in this order.
+    func enqueue(_ events: [StoredEvent], attempts: Int, error: String, _ sql: Transaction) async throws {
+        guard !events.isEmpty else { return }
         _ = try await sql.execute(
             """
             INSERT INTO event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, next_attempt_at, last_error)
-            VALUES (\(event.id), \(feature), \(event.aggregate), \(event.subject), \(event.trace), \(event.requestID), \(event.body),
-                \(attempts), clock_timestamp() + make_interval(secs => \(EventRetry.delay(afterAttempt: attempts))), \(EventRetry.text(error)))
+            SELECT event_id, \(feature), aggregate, subject, trace, request_id, body, \(attempts),
+                clock_timestamp() + make_interval(secs => \(EventRetry.delay(afterAttempt: attempts))), \(EventRetry.text(error))
+            FROM unnest(\(events.map(\.id)), \(events.map(\.aggregate)), \(events.map(\.subject)), \(events.map(\.trace)),
+                \(events.map(\.requestID)), \(events.map(\.body)))
+                WITH ORDINALITY AS event (event_id, aggregate, subject, trace, request_id, body, place)
+            ORDER BY place
             """
         )
     }

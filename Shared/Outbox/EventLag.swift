@@ -1,4 +1,5 @@
 internal import Bus
+public import Database
 public import Kernel
 
 /// What has not left an outbox yet.
@@ -14,11 +15,16 @@ public struct OutboxLag: Sendable, Equatable {
 /// Events that a feature has consumed and not handled yet.
 public struct RetryLag: Sendable, Equatable {
     /// Those that are tried again, or wait behind such a one.
-    public let retrying: Int
+    public internal(set) var retrying = 0
     /// Those that were given up until an operator re-drives them.
-    public let parked: Int
+    public internal(set) var parked = 0
     /// Of `retrying`, those that wait behind a parked one: nothing happens to them until an operator acts.
-    public let heldBack: Int
+    public internal(set) var heldBack = 0
+
+    /// Nothing waits.
+    public init() {}
+
+    init(retrying: Int, parked: Int, heldBack: Int) { (self.retrying, self.parked, self.heldBack) = (retrying, parked, heldBack) }
 }
 
 extension OutboxRelay {
@@ -50,18 +56,25 @@ extension EventConsumer {
     }
 
     /// What is tried again or parked.
-    public func retries() async throws -> RetryLag {
+    public func retries() async throws -> RetryLag { try await Self.retries(in: database)[feature] ?? RetryLag() }
+
+    /// The same of all features of a database that have any, by feature.
+    public static func retries(in database: Database) async throws -> [String: RetryLag] {
         let rows = try await database.query(
             """
-            SELECT count(*) FILTER (WHERE parked_at IS NULL), count(*) FILTER (WHERE parked_at IS NOT NULL),
+            SELECT feature, count(*) FILTER (WHERE parked_at IS NULL), count(*) FILTER (WHERE parked_at IS NOT NULL),
                 count(*) FILTER (WHERE parked_at IS NULL AND EXISTS (
                     SELECT 1 FROM event_retry AS parked
                     WHERE parked.feature = waiting.feature AND parked.aggregate = waiting.aggregate AND parked.position < waiting.position AND parked.parked_at IS NOT NULL))
-            FROM event_retry AS waiting WHERE feature = \(feature)
+            FROM event_retry AS waiting GROUP BY feature
             """
         )
-        let (retrying, parked, heldBack) = try rows.first?.decode(as: (Int.self, Int.self, Int.self)) ?? (0, 0, 0)
-        return RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
+        var lags: [String: RetryLag] = [:]
+        for row in rows {
+            let (feature, retrying, parked, heldBack) = try row.decode(as: (String.self, Int.self, Int.self, Int.self))
+            lags[feature] = RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
+        }
+        return lags
     }
 
     /// Events that will be consumed without an operator: 0 when the service has consumed everything, parked ones and what waits behind

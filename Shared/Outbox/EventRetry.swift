@@ -27,17 +27,6 @@ extension EventConsumer {
         return dealtWith
     }
 
-    /// The same for a job that runs often. While nothing has failed here lately it looks only once a second: for what another replica, or a
-    /// process before this one, put aside.
-    ///
-    /// - Returns: how many were dealt with; 0 also when it did not look.
-    public func retryIfDue() async throws -> Int {
-        guard retryWatch.isTimeToLook() else { return 0 }
-        let dealtWith = try await retryDue()
-        if dealtWith > 0 { retryWatch.somethingWaits() }
-        return dealtWith
-    }
-
     /// Events that were given up until an operator re-drives them.
     public var parked: ParkedEvents { ParkedEvents(database: database) }
 
@@ -95,27 +84,60 @@ extension EventConsumer {
     }
 }
 
-/// Whether it is worth asking the database for events to try again.
-final class RetryWatch: Sendable {
-    private struct State {
-        var looked: ContinuousClock.Instant?
-        var busyUntil: ContinuousClock.Instant?
+/// Tries the failed events of all features of a replica, for a job that runs often.
+public struct EventRetries: Sendable {
+    private let consumers: [EventConsumer]
+
+    /// - Parameter consumers: all of one database.
+    public init(_ consumers: [EventConsumer]) { self.consumers = consumers }
+
+    /// Whether something failed here lately, so that more will be due within the second.
+    public var isBusy: Bool { consumers.contains { $0.retryWatch.isBusy } }
+
+    /// Tries what is due, also what another replica, or a process before this one, put aside: one statement says of which features.
+    ///
+    /// - Returns: how many were dealt with; call again until it is 0.
+    public func retryDue() async throws -> Int {
+        let due = try await featuresWithDue()
+        var dealtWith = 0
+        var failure: (any Error)?
+        for consumer in consumers where due.contains(consumer.feature) {
+            do {
+                let count = try await consumer.retryDue()
+                if count > 0 { consumer.retryWatch.somethingWaits() }
+                dealtWith += count
+            } catch { failure = error }
+        }
+        // One feature must not hold up the others.
+        if let failure, dealtWith == 0 { throw failure }
+        return dealtWith
     }
 
-    private let state = Mutex(State())
+    private func featuresWithDue() async throws -> Set<String> {
+        guard let database = consumers.first?.database else { return [] }
+        let rows = try await database.query(
+            """
+            SELECT feature FROM unnest(\(consumers.map(\.feature))) AS consuming (feature)
+            WHERE EXISTS (SELECT 1 FROM event_retry AS due
+                WHERE due.feature = consuming.feature AND parked_at IS NULL AND next_attempt_at <= (SELECT clock_timestamp()))
+            """
+        )
+        return Set(try rows.map { try $0.decode(as: String.self) })
+    }
+}
+
+/// Whether events of a feature failed here lately.
+final class RetryWatch: Sendable {
+    private let busyUntil = Mutex<ContinuousClock.Instant?>(nil)
 
     /// An event was put aside, or tried again: others may follow at once.
-    func somethingWaits() { state.withLock { $0.busyUntil = .now.advanced(by: .seconds(10)) } }
+    func somethingWaits(at now: ContinuousClock.Instant = .now) { busyUntil.withLock { $0 = now.advanced(by: .seconds(10)) } }
 
-    /// - Returns: whether to look now; then it counts as done.
-    func isTimeToLook(at now: ContinuousClock.Instant = .now) -> Bool {
-        state.withLock { state in
-            let isIdle = state.busyUntil.map { $0 < now } ?? true
-            if isIdle, let looked = state.looked, looked.advanced(by: .seconds(1)) > now { return false }
-            state.looked = now
-            return true
-        }
-    }
+    /// Whether to look often.
+    var isBusy: Bool { isBusy(at: .now) }
+
+    /// The same at an instant.
+    func isBusy(at now: ContinuousClock.Instant) -> Bool { busyUntil.withLock { $0.map { now <= $0 } ?? false } }
 }
 
 /// When an event is tried again.

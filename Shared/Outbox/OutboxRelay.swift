@@ -58,7 +58,7 @@ public final class OutboxRelay: Sendable {
         service: String,
         ids: any IDSource,
         logger: Logger,
-        pollInterval: Duration = .milliseconds(500),
+        pollInterval: Duration = .seconds(1),
         leaseLength: Duration = .seconds(6),
         presence: ReplicaPresence? = nil
     ) {

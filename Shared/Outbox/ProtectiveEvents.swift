@@ -24,7 +24,10 @@ public enum ProtectiveEvents {
     /// Features that handle such an event and protect no one by it: no reply waits for them.
     private static let others: [String: [String: [String]]] = [
         // The notification of the action itself.
-        "evt.social.v1.ModerationActionTaken": ["notifications": ["log"]]
+        "evt.social.v1.ModerationActionTaken": ["notifications": ["log"]],
+        // Who leaves the circles is hidden in them already.
+        "evt.auth.v1.AccountDeleted": ["social": ["circles"]],
+        "evt.auth.v1.ProfileChanged": ["social": ["circles"]],
     ]
 
     /// The subjects of all of them.

@@ -38,6 +38,8 @@ struct StreamReading<Message: OrderedMessage>: Sendable {
     private var received = ConsumerStart(deliveries: 0, through: 0)
     private var isHandling = false
     private var suspectedAt: Int?
+    /// Whether the broker has made deliveries that have not come: it should be asked again soon.
+    var isSuspicious: Bool { suspectedAt != nil }
 
     init(position: StreamPosition?) {
         self.position = position

@@ -85,7 +85,7 @@ public struct UnitOfWork: Sendable {
         )
     }
 
-    /// Writes events to the outbox, in order; they leave after the commit.
+    /// Writes events to the outbox, in order; they leave after the commit. The rows are sent with the next statement or the commit.
     ///
     /// Events of one aggregate keep their order when the transactions that emit them exclude each other: change the aggregate's row first.
     ///
@@ -97,13 +97,14 @@ public struct UnitOfWork: Sendable {
         for event in events {
             let row = try stored(event)
             if bytes + row.body.count > Self.mostBytesAtOnce {
-                try await insert(rows)
+                // So much is not kept waiting.
+                _ = try await insert(rows)?.affectedRows()
                 (rows, bytes) = ([], 0)
             }
             rows.append(row)
             bytes += row.body.count
         }
-        try await insert(rows)
+        _ = try insert(rows)
     }
 
     private func stored(_ event: any Event) throws -> StoredEvent {
@@ -122,12 +123,12 @@ public struct UnitOfWork: Sendable {
     }
 
     /// One statement; positions are given out in the order of the rows.
-    private func insert(_ rows: [StoredEvent]) async throws {
-        guard !rows.isEmpty else { return }
+    private func insert(_ rows: [StoredEvent]) throws -> QueuedStatement? {
+        guard !rows.isEmpty else { return nil }
         emission.note()
         var protects: Query = "NULL::uuid"
         if let protection { protects = "CASE WHEN subject = ANY(\(ProtectiveEvents.subjects)) THEN \(protection)::uuid END" }
-        _ = try await sql.execute(
+        return try sql.enqueue(
             """
             INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, protects)
             SELECT id, aggregate, subject, \(trace), \(requestID), body, \(protects)

@@ -75,6 +75,9 @@ public final class PasswordHasher: Sendable {
         }
     }
 
+    /// Whether a hash is of a lower cost than new ones: a caller that has its password at hand should hash it anew.
+    public func isWeak(_ hash: String) -> Bool { Bcrypt.cost(of: hash).map { $0 < cost } ?? false }
+
     /// Ids of the child processes that wait for work; for tests.
     package var processIDs: [Int32] { processes.idleProcessIDs }
 

@@ -1,4 +1,4 @@
-internal import BillingAPI
+public import BillingAPI
 public import Database
 public import Kernel
 public import Outbox
@@ -14,7 +14,11 @@ public struct EntitlementReplica: Sendable {
     ]
 
     /// Takes up every change. An older version never overwrites a newer one.
-    public func handler() -> EventHandler {
+    ///
+    /// - Parameter changed: follows in the same transaction, older versions too.
+    public func handler(
+        changed: @escaping @Sendable (EntitlementsChanged, UnitOfWork) async throws -> Void = { _, _ in }
+    ) -> EventHandler {
         EventHandler(EntitlementsChanged.self) { event, work in
             _ = try await work.sql.execute(
                 """
@@ -25,16 +29,20 @@ public struct EntitlementReplica: Sendable {
                 WHERE known.version < EXCLUDED.version
                 """
             )
+            try await changed(event, work)
         }
     }
 
     /// Whether this person is on a premium plan at `now`.
     public func isPremium(_ user: UserID, now: Instant, _ sql: some QueryExecutor) async throws -> Bool {
-        try await !sql.query(
-            """
-            SELECT 1 FROM entitlement_replica
-            WHERE user_id = \(user) AND is_premium AND (expires_at IS NULL OR expires_at > \(now))
-            """
-        ).isEmpty
+        try await sql.query("SELECT \(Self.isPremium(user, now: now))").first?.decode(as: Bool.self) ?? false
+    }
+
+    /// The same as a condition, for a statement that reads more.
+    public static func isPremium(_ user: UserID, now: Instant) -> Query {
+        """
+        EXISTS (SELECT FROM entitlement_replica
+            WHERE user_id = \(user) AND is_premium AND (expires_at IS NULL OR expires_at > \(now)))
+        """
     }
 }

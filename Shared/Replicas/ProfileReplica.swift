@@ -69,14 +69,18 @@ public struct ProfileReplica: Sendable {
     ///
     /// - Throws: `ServiceError` `UNAVAILABLE` when one of them is not known yet; the event is tried again a moment later.
     public func known(_ ids: some Sequence<UserID>, _ sql: Transaction) async throws -> [UserID: Profile] {
-        let wanted = Array(Set(ids))
-        var found: [UserID: Profile] = [:]
-        for row in try await sql.query(Self.selection("user_id = ANY(\(wanted))")) {
-            let profile = try read(row)
-            found[profile.userID] = profile
-        }
+        let wanted = Set(ids)
+        let found = try await knownHere(wanted, sql)
         guard found.count == wanted.count else { throw ServiceError.unavailable("A profile is not known yet.") }
         return found
+    }
+
+    /// Profiles known here, inside an event handler's transaction, from one statement: those that are not are absent. For a batch of events,
+    /// of which only those that need them must wait.
+    public func knownHere(_ ids: Set<UserID>, _ sql: Transaction) async throws -> [UserID: Profile] {
+        guard !ids.isEmpty else { return [:] }
+        let profiles = try await sql.query(Self.selection("user_id = ANY(\(Array(ids)))")).map(read)
+        return Dictionary(profiles.map { ($0.userID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// One person; nil when there is no such account.

@@ -48,7 +48,7 @@ struct LinkPageTests {
         let apple = try JSONSerialization.jsonObject(with: Data(appleFile.utf8)) as? [String: [String: [[String: Any]]]]
         let details = try #require(apple?["applinks"]?["details"]?.first)
         #expect(details["appIDs"] as? [String] == ["ABCDE12345.com.example.app", "FGHIJ67890.com.example.dev"])
-        #expect((details["components"] as? [[String: String]])?.map { $0["/"] } == ["/verify/*", "/reset/*", "/s/*"])
+        #expect((details["components"] as? [[String: String]])?.map { $0["/"] } == ["/verify/*", "/reset/*", "/s/*", "/c/*"])
         let androidFile = try #require(files.android)
         let android = try JSONSerialization.jsonObject(with: Data(androidFile.utf8)) as? [[String: Any]]
         let target = try #require(android?.first?["target"] as? [String: Any])

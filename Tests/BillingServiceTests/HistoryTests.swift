@@ -2,6 +2,7 @@ import BillingAPI
 import BillingDomain
 import Foundation
 import Kernel
+import StreaksAPI
 import TestSupport
 import Testing
 
@@ -109,6 +110,7 @@ struct HistoryTests {
             catalog: CatalogRepository(database: world.database),
             purchases: world.purchases,
             wallets: WalletViews(ledger: world.ledger),
+            useful: UsefulGoods(goods: GoodsClient(world.others)),
             mutations: world.mutations
         ).handle(PurchaseRequest(item: "freeze"), World.context(user))
     }

@@ -4,6 +4,7 @@ import Bus
 import Foundation
 import Kernel
 import Logging
+import StreaksAPI
 import TestSupport
 import Testing
 
@@ -21,6 +22,7 @@ struct StoreTests {
             catalog: CatalogRepository(database: world.database),
             purchases: world.purchases,
             wallets: WalletViews(ledger: world.ledger),
+            useful: UsefulGoods(goods: GoodsClient(world.others)),
             mutations: world.mutations
         ).handle(PurchaseRequest(item: item, quantity: quantity), World.context(ann)).reply
     }
@@ -54,6 +56,7 @@ struct StoreTests {
                 catalog: CatalogRepository(database: world.database),
                 purchases: world.purchases.repository,
                 wallets: WalletViews(ledger: world.ledger),
+                useful: UsefulGoods(goods: GoodsClient(world.others)),
                 clock: world.clock
             ).handle(GetCatalogRequest(), World.context(ann))
             let items = Dictionary(uniqueKeysWithValues: catalog.items.map { ($0.item, $0) })
@@ -62,6 +65,8 @@ struct StoreTests {
             #expect(items["premium_monthly"]?.popular == true && items["premium_monthly"]?.savingPercent == nil)
             #expect(items["freeze"]?.coins == 100 && items["freeze"]?.remaining == 3)
             #expect(items["time_machine"]?.coins == 1_000 && items["insurance"]?.coins == 200)
+            #expect(items["time_machine"]?.refused == nil && items["freeze_1_premium"]?.usdCents == 79)
+            #expect(items["freeze_1_premium"]?.needsPremium == true && items["freeze_1"]?.needsPremium == false)
             #expect(catalog.balances.first { $0.currency == .coins }?.balance == 300)
         }
     }
@@ -86,6 +91,37 @@ struct StoreTests {
             #expect(await reason { _ = try await buy(world, "freeze") } == "PURCHASE_LIMIT_REACHED")
             world.clock.advance(by: .days(8))
             _ = try await buy(world, "freeze")
+            #expect(try await world.ledger.sums() == [.coins: 0, .recoveryTokens: 0])
+        }
+    }
+
+    @Test func `what could not be used is refused before it is paid for`() async throws {
+        try await withWorld { world in
+            try await coins(world, 2_000)
+            world.others.setUseless("time_machine", "DATE_NOT_MISSED")
+            #expect(await reason { _ = try await buy(world, "time_machine") } == "DATE_NOT_MISSED")
+            #expect(try await world.ledger.balance(of: ann, .coins) == 2_000)
+            #expect(try await world.count("SELECT count(*) FROM purchase") == 0)
+            let catalog = try await GetCatalog(
+                catalog: CatalogRepository(database: world.database),
+                purchases: world.purchases.repository,
+                wallets: WalletViews(ledger: world.ledger),
+                useful: UsefulGoods(goods: GoodsClient(world.others)),
+                clock: world.clock
+            ).handle(GetCatalogRequest(), World.context(ann))
+            #expect(catalog.items.compactMap(\.refused) == ["DATE_NOT_MISSED"])
+            world.others.setUseless("time_machine", nil)
+            _ = try await buy(world, "time_machine")
+            #expect(world.others.stock(of: ann) == ["time_machine": 1])
+        }
+    }
+
+    @Test func `coins that streaks earn are posted once for each key`() async throws {
+        try await withWorld { world in
+            for key in ["typed_day:1:2026-01-05", "typed_day:1:2026-01-05", "typed_day:1:2026-01-06"] {
+                try await world.earnCoins(ann, 10, key: key)
+            }
+            #expect(try await world.ledger.balance(of: ann, .coins) == 20)
             #expect(try await world.ledger.sums() == [.coins: 0, .recoveryTokens: 0])
         }
     }

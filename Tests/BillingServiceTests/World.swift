@@ -28,6 +28,8 @@ final class OtherServices: Caller {
         var dice = Seeded(1)
         var failures = 0
         var refusal: ServiceError?
+        /// Why goods could not be used now.
+        var useless: [String: String] = [:]
     }
 
     private let state = Mutex(State())
@@ -36,6 +38,7 @@ final class OtherServices: Caller {
     /// So many of a hundred calls fail, half of them after their effect.
     func fail(_ percent: Int, seed: UInt64) { state.withLock { ($0.failures, $0.dice) = (percent, Seeded(seed)) } }
     func refuse(_ error: ServiceError?) { state.withLock { $0.refusal = error } }
+    func setUseless(_ good: String, _ reason: String?) { state.withLock { $0.useless[good] = reason } }
     func stock(of user: UserID) -> [String: Int32] { state.withLock { ($0.stock[user] ?? [:]).filter { $0.value != 0 } } }
     func use(_ good: String, of user: UserID) {
         state.withLock { state in
@@ -56,6 +59,12 @@ final class OtherServices: Caller {
                     profiles: request.userIDs.filter(state.users.contains).map { ProfileState(userID: $0) }
                 )
             case let request as GrantGoodsRequest: reply = try Self.grant(request, &state)
+            case let request as CheckGoodsRequest:
+                reply = CheckGoodsReply(
+                    goods: request.goods.map {
+                        GoodCheck(good: $0.good, count: $0.count, refused: state.useless[$0.good], message: "Of no use now.")
+                    }
+                )
             case let request as TakeBackGoodsRequest: reply = Self.takeBack(request, &state)
             default: throw ServiceError.internal
             }
@@ -170,6 +179,12 @@ struct World {
             date: CalendarDate(dayNumber: 20_577)
         )
         try await handle(event, by: TokenReturnedConsumer.handler(tokens))
+    }
+
+    /// Streaks have earned a user coins.
+    func earnCoins(_ user: UserID, _ amount: Int64, key: String) async throws {
+        let event = CoinsEarned(userID: user, amount: amount, cause: "typed_day", key: key, at: clock.now())
+        try await handle(event, by: CoinsEarnedConsumer.handler(ledger))
     }
 
     private func handle(_ event: any Event, by handler: EventHandler) async throws {

@@ -73,14 +73,14 @@ import Testing
         }
         #expect(loop.wakeAt == at(12_000), "its time is up and two seconds of grace")
         #expect(loop.next(now: at(12_000)) == .init(id: 2, batch: 10))
-        #expect(loop.wakeAt == at(14_500))
-        #expect(loop.next(now: at(14_499)) == nil)
-        #expect(loop.next(now: at(14_500)) == .init(id: 3, batch: 10), "silence for two heartbeats")
+        #expect(loop.wakeAt == at(20_500))
+        #expect(loop.next(now: at(20_499)) == nil)
+        #expect(loop.next(now: at(20_500)) == .init(id: 3, batch: 10), "silence for two heartbeats")
         loop.reconnected()
-        #expect(loop.next(now: at(14_501)) == .init(id: 4, batch: 10))
+        #expect(loop.next(now: at(20_501)) == .init(id: 4, batch: 10))
         loop.stop()
         loop.reconnected()
-        #expect(loop.next(now: at(14_502)) == nil)
+        #expect(loop.next(now: at(20_502)) == nil)
         #expect(loop.wakeAt == nil)
     }
 }

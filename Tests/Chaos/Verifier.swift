@@ -44,7 +44,10 @@ struct Verifier: Sendable {
         let tables: [(String, Query)] = [
             ("media.snap", "SELECT id::text FROM media.snap"),
             ("media.streak_snap", "SELECT snap_id::text FROM media.streak_snap"),
-            ("streaks.contribution", "SELECT operation_id::text FROM streaks.contribution"),
+            (
+                "streaks.contribution",
+                "SELECT operation_id::text FROM streaks.contribution JOIN streaks.streak s ON s.id = streak_id AND s.kind = 1"
+            ),
         ]
         var found: [String] = []
         for (table, query) in tables {
@@ -57,7 +60,7 @@ struct Verifier: Sendable {
             """
             SELECT format('streak %s: status %s, count %s, longest %s, %s photos', id, status, current_count, longest_count, contribution_count)
             FROM streaks.streak
-            WHERE (status, current_count, longest_count, contribution_count) <> (1, \(rounds), \(rounds), \(rounds * 2))
+            WHERE kind = 1 AND (status, current_count, longest_count, contribution_count) <> (1, \(rounds), \(rounds), \(rounds * 2))
             """
         )
         found += try await texts(

@@ -38,7 +38,7 @@ final class HandDrivenReactor: @unchecked Sendable {
     }
 
     /// The jobs whose callers wait.
-    var unanswered: [Job] { jobs.filter { $0.continuation != nil } }
+    var unanswered: [Job] { jobs.filter(\.isUnanswered) }
 
     /// The first connection that is up.
     var connection: Connection {
@@ -113,12 +113,12 @@ final class HandDrivenReactor: @unchecked Sendable {
     func untilAllAreAnswered(last count: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let awaited = jobs.suffix(count ?? jobs.count)
         let end = ContinuousClock.now.advanced(by: .seconds(30))
-        while awaited.contains(where: { $0.continuation != nil }), ContinuousClock.now < end {
+        while awaited.contains(where: \.isUnanswered), ContinuousClock.now < end {
             try connect()
             turn(waitingAtMost: 1)
             await Task.yield()
         }
-        let left = awaited.filter { $0.continuation != nil }
+        let left = awaited.filter(\.isUnanswered)
         #expect(left.isEmpty, "\(left.map { "\($0.text.prefix(40)): \($0.place)" })", sourceLocation: sourceLocation)
         // On a failure its caller must not hang as well.
         for job in left { reactor.finish(job, .failure(CancellationError())) }
@@ -128,7 +128,7 @@ final class HandDrivenReactor: @unchecked Sendable {
     func misplaced() -> [String] {
         var places: [ObjectIdentifier: Int] = [:]
         func found(_ jobs: [Job]) {
-            for job in jobs where job.continuation != nil { places[ObjectIdentifier(job), default: 0] += 1 }
+            for job in jobs where job.isUnanswered { places[ObjectIdentifier(job), default: 0] += 1 }
         }
         found(reactor.pending.elements.filter(\.isPending))
         for lease in reactor.leaseQueue.elements { found(lease.parked) }

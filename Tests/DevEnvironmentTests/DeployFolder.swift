@@ -19,7 +19,10 @@ struct DeployFolder {
         for path in [folder.root.appending(path: "deploy"), folder.caller, folder.binaries, folder.tools] {
             try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
         }
-        for script in ["dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "generate"] {
+        for script in [
+            "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_notifications.py",
+            "bench_check_ins.py", "bench_database.py", "generate",
+        ] {
             let target = folder.root.appending(path: "deploy/\(script)")
             try FileManager.default.copyItem(at: scripts.appending(path: script), to: target)
         }

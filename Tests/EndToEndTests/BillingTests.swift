@@ -115,8 +115,12 @@ struct BillingTests {
                 == reply.data
         )
         #expect(try await cat.post("/api/store/purchase", "{\"item\":\"freeze\"}").code == "NOT_ENOUGH_COINS")
-        let stock = "SELECT count FROM streaks.goods_stock WHERE user_id = '\(cat.id)' AND good = 'freeze'"
-        #expect(try await shop.home.sql(stock) == "2")
+        // In the hand of the check-in streak, beside the one it begins with.
+        let bought = """
+            SELECT sum(granted) FROM streaks.streak_freeze f JOIN streaks.streak s ON s.id = f.streak_id
+            WHERE '\(cat.id)' = ANY(s.members) AND f.operation_id IS NOT NULL
+            """
+        #expect(try await shop.home.sql(bought) == "2")
         let items = try await cat.get("/api/store/catalog").data["items"].list
         #expect(items.first { $0["item"].string == "freeze" }?["remaining"].int == 3)
         #expect(items.first { $0["item"].string == "premium_annual" }?["saving_percent"].int == 33)

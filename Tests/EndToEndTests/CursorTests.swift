@@ -22,6 +22,7 @@ struct CursorTests {
         /// Who may call all of them too.
         let ben: Person
         let streak: String
+        let circle: String
     }
 
     private func lists(_ home: Installation, _ people: People) async throws -> [List] {
@@ -43,6 +44,8 @@ struct CursorTests {
                 filters[name] = values
             }
             let filled = path.replacing("{streak_id}", with: people.streak).replacing("{user_id}", with: people.ann.id)
+                .replacing("{type}", with: "recipe_creation")
+                .replacing("{circle_id}", with: people.circle)
             try #require(!filled.contains("{"), "teach this test what fills \(path)")
             return List(path: filled, filters: filters)
         }
@@ -79,11 +82,35 @@ struct CursorTests {
             WHERE streak_id = '\(streak)'
             """
         )
+        _ = try await home.sql(
+            """
+            INSERT INTO streaks.medal (id, user_id, name, line1, city, country, requested_at)
+            SELECT gen_random_uuid(), id::uuid, 'A Name', 'A Road 1', 'A Town', 'DE', now()
+            FROM unnest(ARRAY['\(ann.id)', '\(ben.id)']) AS person (id)
+            """
+        )
+        // Two runs of a typed streak: today's, and one of six days ago.
+        try #require(try await ann.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
+        let typed = "(SELECT id FROM streaks.streak WHERE kind = 4 AND '\(ann.id)' = ANY(members))"
+        _ = try await home.sql("UPDATE streaks.streak SET started_at = started_at - interval '9 days' WHERE id = \(typed)")
+        _ = try await home.sql(
+            """
+            INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
+            SELECT streak_id, user_id, on_date - 6, received_at - interval '6 days', recorded_at - interval '6 days', gen_random_uuid()
+            FROM streaks.contribution WHERE streak_id = \(typed)
+            """
+        )
         for amount in [1, 2] {
             let grant = "{\"currency\":\"coins\",\"amount\":\(amount),\"reason\":\"pages\"}"
             try #require(try await ben.post("/api/admin/users/\(ann.id)/wallet/grants", grant).status == 201)
         }
-        return People(ann: ann, ben: ben, streak: streak)
+        _ = try await ann.circle("First", with: [ben])
+        let (circle, _) = try await ann.circle("Second", with: [ben])
+        for person in [ann, ben] {
+            let checkIn = try await person.post("/api/circles/\(circle)/check-in", "{}")
+            try #require(checkIn.status == 200, "\(checkIn.text)")
+        }
+        return People(ann: ann, ben: ben, streak: streak, circle: circle)
     }
 
     private func get(_ list: List, cursor: String, _ reader: Person, filters: String = "", limit: Int = 1) async throws

@@ -149,6 +149,6 @@ struct IdempotencyTests {
 
     private func oneSnap(of person: Person) async throws {
         #expect(try await person.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(person.id)'") == "1")
-        #expect(try await person.home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(person.id)'") == "1")
+        #expect(try await person.sharedContributions() == "1")
     }
 }

@@ -92,8 +92,7 @@ import Testing
         /// Unless a busy machine has taken until then already.
         private func set(_ time: Instant) async throws {
             guard try await home.productTime() < time else { return }
-            let reply = try await home.call("POST", "/api/dev/clock", json: "{\"set\":\"\(time)\"}")
-            try #require(reply.status == 200, "\(reply.text)")
+            try await home.travel(to: "\(time)")
         }
 
         private mutating func collect(_ moment: String) throws {
@@ -182,8 +181,7 @@ import Testing
         // The next midnight but one: the people are registered on the day before the first.
         let first = Zone.utc.date(at: now).advanced(by: 2)
         let eve = Zone.utc.start(of: first) - .hours(12)
-        let moved = try await home.call("POST", "/api/dev/clock", json: "{\"set\":\"\(eve)\"}")
-        try #require(moved.status == 200, "\(moved.text)")
+        try await home.travel(to: "\(eve)")
         let ann = try await person("ann", reminded: Self.remindedDays(Self.ann), from: first, at: home)
         let ben = try await person("ben", reminded: Self.remindedDays(Self.ben), after: ann, from: first, at: home)
         var month = Month(home: home, expo: expo, ann: ann, ben: ben, first: first)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// A crash of `billing` or `streaks` between any two steps of a purchase: coins and goods change together or not at all (BI-5, D6).
+/// How goods are consumed is `PowerUpCrashTests`.
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct PurchaseCrashTests {
     /// Where the purchase is held up, and who is killed there.

@@ -1,10 +1,11 @@
 import Foundation
+import Kernel
 import TestSupport
 import Testing
 
 /// Every route that changes something, sent twice with one `Idempotency-Key` (D12, PF-4). A route that is new fails here until it has a
 /// request that succeeds.
-private struct RepeatWalk {
+struct RepeatWalk {
     /// What a repeat gets.
     enum Repeat {
         /// The first answer, byte for byte.
@@ -80,12 +81,17 @@ extension ClockTests {
         try await friends(&walk)
         try await safety(&walk)
         try await store(&walk)
+        try await typed(&walk)
+        try await circles(&walk)
+        try await rewards(&walk)
         try await photos(&walk)
         try await prompts(&walk, pair)
         try await cards(&walk, &pair)
         try await notifications(&walk)
         try await brokenStreaks(&walk)
         try await ends(&walk)
+        // Moves the clock: the tokens of the others end.
+        try await checkIns(&walk)
 
         let page = try await home.call("GET", "/openapi.json").json
         // The clock is the gateway's own, for development.

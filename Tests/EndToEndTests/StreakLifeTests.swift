@@ -18,8 +18,7 @@ struct StreakLifeTests {
         /// Begins on the 25th of a month at 11:00 UTC, so that calendars meet the end of one.
         init() async throws {
             home = try await Installation(["--dev-clock"])
-            let reply = try await home.call("POST", "/api/dev/clock", json: "{\"set\":\"2030-01-25T11:00:00Z\"}")
-            try #require(reply.status == 200, "\(reply.text)")
+            try await home.travel(to: "2030-01-25T11:00:00Z")
             ann = try await Person.register("ann", at: home)
             bob = try await Person.register("bob", at: home)
             cat = try await Person.register("cat", at: home)

@@ -38,7 +38,7 @@ extension RestartTests {
         let again = try await insist("the repeat of the repeat") { try await mia.upload(photo, key: key) }
         #expect(again.data == reply.data)
         #expect(try await home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(mia.id)'") == "1")
-        #expect(try await home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(mia.id)'") == "1")
+        #expect(try await mia.sharedContributions() == "1")
         try await eventually("only the snap's bytes are left") {
             Files.all(below: home.data.appending(path: "blobs/snaps/\(mia.id)")).count == 2
         }

@@ -28,9 +28,11 @@ struct UploadRepeatTests {
     /// One snap, one count, and no bytes but those of the snap.
     private func isOne(_ person: Person) async throws {
         #expect(try await person.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(person.id)'") == "1")
-        #expect(try await person.home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(person.id)'") == "1")
+        #expect(try await person.sharedContributions() == "1")
         #expect(
-            try await person.home.sql("SELECT contribution_count FROM streaks.streak WHERE '\(person.id)' = ANY(members)") == "1"
+            try await person.home.sql(
+                "SELECT contribution_count FROM streaks.streak WHERE kind = 1 AND '\(person.id)' = ANY(members)"
+            ) == "1"
         )
         #expect(Self.files(of: person).count == 2, "\(Self.files(of: person).map(\.path))")
     }

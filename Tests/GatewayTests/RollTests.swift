@@ -121,7 +121,7 @@ import Testing
         }
         func served(_ clients: [Client], _ what: String) async throws {
             let before = clients.map(\.good)
-            try await eventually(what) { zip(clients, before).allSatisfy { $0.good >= $1 + 200 } }
+            try await eventually(what, within: .seconds(180)) { zip(clients, before).allSatisfy { $0.good >= $1 + 200 } }
         }
 
         // Up: both versions, then only the new one.

@@ -28,6 +28,27 @@ import Testing
         release.withLock { $0 }?.resume()
     }
 
+    @Test func `limits of seconds end work too, each its own, and cost nothing when the work is over`() async throws {
+        let began = ContinuousClock.now
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for seconds in [5, 6] {
+                tasks.addTask {
+                    await #expect(throws: TimeLimitExceeded.self) {
+                        try await withTimeLimit(.seconds(seconds)) { try await Task.sleep(for: .seconds(600)) }
+                    }
+                    #expect(ContinuousClock.now - began >= .seconds(seconds))
+                }
+            }
+            for _ in 0..<1_000 {
+                tasks.addTask {
+                    let result = try await withTimeLimit(.seconds(600)) { 7 }
+                    #expect(result == 7)
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
     @Test func `work is cancelled with its caller, and its last word counts`() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let caller = Task {

@@ -48,6 +48,43 @@ import Testing
         #expect((100_000..<2_000_000).contains(png.count), "\(png.count) bytes")
     }
 
+    @Test func `a card of one's own streak says what it is about`() async throws {
+        let first = try #require(CalendarDate(year: 2026, month: 1, day: 3))
+        func card(_ style: Style, _ emoji: String, _ name: String, _ title: String, isTeam: Bool = false) throws -> MilestoneCard
+        {
+            MilestoneCard(
+                count: 30,
+                style: style,
+                firstDay: first,
+                lastDay: first.advanced(by: 29),
+                subject: CardSubject(emoji: emoji, name: name, title: title, isTeam: isTeam),
+                people: [try person(1, "Ada Lovelace", "ada")]
+            )
+        }
+        let cards = [
+            "check-in": try card(.orange, "🔥", "Daily Check-In", "Monthly Master"),
+            "typed": try card(.green, "👨‍🍳", "Recipe Creator", "Monthly Master"),
+            "team": try card(.dark, "🔥", "The early\u{202E} runners of the old town, since 1994", "", isTeam: true),
+        ]
+        var pictures: Set<[UInt8]> = []
+        for (name, card) in cards {
+            pictures.insert(try await paint(card, avatars: [nil], as: "kind-\(name)"))
+            let wide = try await Self.painter.png(CardPoster(card: card, avatars: [nil]).widePoster)
+            try Data(wide).write(to: URL(filePath: ".run/artefacts/cards/kind-\(name)-wide.png"))
+            let unsaid = MilestoneCard(
+                count: card.count,
+                style: card.style,
+                firstDay: card.firstDay,
+                lastDay: card.lastDay,
+                people: card.people
+            )
+            #expect(try await Self.painter.png(CardPoster(card: unsaid, avatars: [nil]).widePoster) != wide)
+        }
+        #expect(pictures.count == 3)
+        #expect(cards["team"]?.title == "🔥 30-day streak: Ada Lovelace, The early runners of the old town, since 1994")
+        #expect(cards["check-in"]?.sentence.hasPrefix("Ada Lovelace kept the Daily Check-In streak alive for 30 days, ") == true)
+    }
+
     @Test func `names of any script and length stay in their place`() async throws {
         let long = [
             try person(3, "محمد بن سلمان العزيز الطويل جدا جدا", "muhammad_the_long_name.1234567"),

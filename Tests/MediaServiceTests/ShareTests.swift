@@ -137,6 +137,7 @@ private let template = PostgresTemplate("media") { database in
                 cards: cards,
                 profiles: ProfileReplica(database: database, bus: bus),
                 friends: FriendsClient(bus),
+                circles: CirclesClient(bus),
                 links: try MediaLinks(secret: "a media signing key for the tests of shares", base: ""),
                 clock: clock
             )

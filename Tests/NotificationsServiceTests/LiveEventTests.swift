@@ -122,7 +122,7 @@ struct LiveEventTests {
                             _ = try await world.live.changeLog(of: user, log, work) {
                                 let id: NotificationID = work.ids.make()
                                 let new = NewNotification(user: user, kind: .test)
-                                try await NotificationRepository.insert(new, id: id, now: work.now, work.sql)
+                                try await NotificationRepository.insert([new], ids: [id], now: work.now, work.sql)
                                 if number % 3 == 0 {
                                     _ = try await NotificationRepository.markRead([id], of: user, now: work.now, work.sql)
                                 }

@@ -1,3 +1,4 @@
+import BillingAPI
 import Kernel
 import NotificationsAPI
 import SocialAPI
@@ -74,20 +75,105 @@ struct LogTests {
             let get = Get(log: world.core.log, views: views)
             let delete = Delete(log: world.core.log, live: world.core.live, mutations: world.mutations)
             #expect(try await get.handle(GetRequest(notificationID: id), World.by(ann)).id == id)
-            var mark = MarkReadRequest()
-            mark.notificationID = id
             for user in [ben] {
                 await #expect(throws: ServiceError.self) { try await get.handle(GetRequest(notificationID: id), World.by(user)) }
-                await #expect(throws: ServiceError.self) { try await world.markRead(user, mark) }
+                await #expect(throws: ServiceError.self) { try await world.markRead(user, one: id) }
                 await #expect(throws: ServiceError.self) {
                     try await delete.handle(DeleteRequest(notificationID: id), World.by(user))
                 }
             }
-            #expect(try await world.markRead(ann, mark).unreadCount == 0)
+            #expect(try await world.markRead(ann, one: id).unreadCount == 0)
             #expect(try await delete.handle(DeleteRequest(notificationID: id), World.by(ann)).reply.unreadCount == 0)
             await #expect(throws: ServiceError.self) { try await delete.handle(DeleteRequest(notificationID: id), World.by(ann)) }
             await #expect(throws: ServiceError.self) { try await world.markRead(ann, MarkReadRequest()) }
             await #expect(throws: ServiceError.self) { try await world.markRead(ann, MarkReadRequest(ids: [id], all: true)) }
+        }
+    }
+
+    @Test func `a broken streak offers a token to whom has none, whichever event comes first`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            func balance(_ user: UserID, _ count: Int32, version: Int64) async throws {
+                try await world.consume(RecoveryBalanceChanged(userID: user, version: version, balance: count))
+            }
+            func entry(_ user: UserID) async throws -> String? {
+                let item = try await world.list(user).notifications.first { $0.type == .streakBroken }
+                return item.map { "\($0.body.split(separator: ".").last ?? "") \($0.deepLink)" }
+            }
+            let streak = "streaksnap://streak/\(World.streak)"
+            // Ann's token was earned before; Ben gets one after.
+            try await balance(ann, 1, version: 5)
+            try await world.consume(
+                StreakBroken(
+                    streakID: World.streak,
+                    userAID: ann,
+                    userBID: ben,
+                    count: 9,
+                    missedDate: Zone.utc.date(at: noon)
+                )
+            )
+            #expect(try await entry(ann) == " Use a recovery token to save it! \(streak)")
+            #expect(try await entry(ben) == " Get a recovery token to save it! streaksnap://paywall?context=streak_broken")
+            try await balance(ben, 3, version: 1)
+            #expect(try await entry(ben) == " Use a recovery token to save it! \(streak)")
+            // She uses it; an older event that comes late changes nothing.
+            try await balance(ann, 0, version: 6)
+            try await balance(ann, 2, version: 4)
+            #expect(try await entry(ann) == " Get a recovery token to save it! streaksnap://paywall?context=streak_broken")
+        }
+    }
+
+    @Test func `a push about a broken streak says what holds when it leaves`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            for user in [ann, ben] { try await world.device(user, "\(user == ann ? "ann" : "ben")") }
+            try await world.consume(
+                StreakBroken(
+                    streakID: World.streak,
+                    userAID: ann,
+                    userBID: ben,
+                    count: 9,
+                    missedDate: Zone.utc.date(at: noon)
+                )
+            )
+            try await world.consume(RecoveryBalanceChanged(userID: ann, version: 1, balance: 1))
+            try await world.push()
+            let links = try world.expo.pushes.map { "\($0.to) \($0.data.deep_link)" }.sorted()
+            #expect(
+                links == [
+                    "ExponentPushToken[ann] streaksnap://streak/\(World.streak)",
+                    "ExponentPushToken[ben] streaksnap://paywall?context=streak_broken",
+                ]
+            )
+        }
+    }
+
+    @Test func `a block and its end send open apps the number of unread entries, if it changes`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await world.request(ben, ann)
+            try await world.request(try await world.person(3), ann, 8)
+            func events(of user: UserID) async throws -> [String] {
+                try await world.database.query("SELECT data FROM live_event WHERE user_id = \(user) ORDER BY id").map {
+                    try $0.decode(as: String.self)
+                }
+            }
+            func block(_ isActive: Bool, version: Int64) -> BlockState {
+                BlockState(
+                    blockID: BlockID(high: 8, low: 8),
+                    version: version,
+                    blockerID: ann,
+                    blockedID: ben,
+                    active: isActive,
+                    changedAt: noon
+                )
+            }
+            let before = try await events(of: ann).count
+            try await world.consume(UserBlocked(blockID: BlockID(high: 8, low: 8), block: block(true, version: 1)))
+            #expect(try await events(of: ann).dropFirst(before) == [#"{"unread_count":1}"#])
+            try await world.consume(UserUnblocked(blockID: BlockID(high: 8, low: 8), block: block(false, version: 2)))
+            #expect(try await events(of: ann).dropFirst(before) == [#"{"unread_count":1}"#, #"{"unread_count":2}"#])
+            #expect(try await events(of: ben).isEmpty, "a block is not to be noticed")
         }
     }
 

@@ -62,7 +62,7 @@ import Testing
             #expect(sent.map(\.to) == [["ada@example.com"]])
             let text = String(decoding: try #require(sent.first).content, as: UTF8.self)
             #expect(
-                text.contains("Content-Language: de") && text.contains("0.99 EUR") && text.contains("3 recovery tokens"),
+                text.contains("Content-Language: de") && text.contains("0.99 EUR") && text.contains("3 Rettungs-Token"),
                 "\(text)"
             )
             #expect(try await world.row(id) == MailWorld.Row(state: 1, tries: 2, isReadable: false))

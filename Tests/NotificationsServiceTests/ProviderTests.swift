@@ -10,20 +10,25 @@ import Testing
 /// What becomes of pushes when the provider, a device, or a process of ours fails (NO-3, NO-6).
 struct ProviderTests {
     /// A reader with so many devices, each of which gets one push.
-    private func queue(_ count: Int, in world: World) async throws -> [String] {
+    private func queue(_ count: Int, in world: World, from first: Int = 0) async throws -> [String] {
         let ben = try await world.person(1_000_000, name: "Ben")
         var names: [String] = []
-        for number in 0..<count {
+        for number in first..<first + count {
             // Users have at most 20 devices.
             let ann = try await world.person(UInt64(number / 10 + 1))
             names.append("d\(number)")
             try await world.device(ann, "d\(number)")
-            if number % 10 == 9 || number == count - 1 { try await world.request(ben, ann, UInt64(number)) }
+            if number % 10 == 9 || number == first + count - 1 { try await world.request(ben, ann, UInt64(number)) }
         }
         return names.map(World.token)
     }
 
     private func count(_ pushes: [ExpoServer.Push]) -> [String: Int] { Dictionary(grouping: pushes, by: \.to).mapValues(\.count) }
+
+    /// Ends the back-off.
+    private func hurry(_ world: World) async throws {
+        try await world.database.execute("UPDATE push_provider SET away_until = clock_timestamp()")
+    }
 
     /// Runs the job until all pushes have left the queue; pauses of the provider are by the machine's clock.
     private func handOver(_ world: World, within limit: Duration = .seconds(60)) async throws {
@@ -101,8 +106,9 @@ struct ProviderTests {
             let counts = count(try world.expo.pushes)
             let expected = mode == "cut" ? 1 : 2
             #expect(counts == Dictionary(uniqueKeysWithValues: tokens.map { ($0, expected) }), "\(mode)")
-            // The second and third request were probes, which changed nothing.
-            #expect(try world.expo.requests.map(\.path) == ["/send", "/getReceipts", "/getReceipts", "/getReceipts", "/send"])
+            // The three after the first were probes, which handed over nothing; then one push tried it for all.
+            #expect(try world.expo.requests.map(\.path) == Array(repeating: "/send", count: 6))
+            #expect(try world.expo.requests.map(\.count) == [30, 0, 0, 0, 1, 29])
         }
     }
 
@@ -111,10 +117,71 @@ struct ProviderTests {
             let tokens = try await queue(20, in: world)
             try world.expo.behave(#"{"mode": "lose", "paths": ["/send"]}"#)
             world.clock.advance(by: .seconds(60))
+            for _ in 0..<10 {
+                try await hurry(world)
+                try await world.run("pushes")
+            }
+            #expect(
+                count(try world.expo.pushes) == Dictionary(uniqueKeysWithValues: tokens.map { ($0, 1) }),
+                "the rest were probes"
+            )
+            #expect(try await world.states() == ["queued 20"])
+            try world.expo.behave("{}")
+            try await hurry(world)
             try await handOver(world)
-            for _ in 0..<5 { try await world.run("pushes") }
             #expect(count(try world.expo.pushes) == Dictionary(uniqueKeysWithValues: tokens.map { ($0, 2) }))
-            #expect(try await world.states() == ["failed 20"])
+            #expect(try await world.states() == ["sent 20"])
+        }
+    }
+
+    @Test(arguments: ["hang", "cut"]) func `a provider that stays silent again and again loses no push that it takes later`(
+        mode: String
+    ) async throws {
+        try await withWorld { world in
+            let tokens = try await queue(10, in: world)
+            world.clock.advance(by: .seconds(60))
+            // Each time it falls silent with others under way, and answers again.
+            var expected = Dictionary(uniqueKeysWithValues: tokens.map { ($0, 1) })
+            for round in 1...3 {
+                try world.expo.behave("{\"mode\": \"\(mode)\", \"seconds\": 1}")
+                try await hurry(world)
+                try await world.run("pushes")
+                #expect(try await world.states().contains { $0.hasPrefix("queued") })
+                try world.expo.behave("{}")
+                try await hurry(world)
+                try await handOver(world)
+                #expect(count(try world.expo.pushes) == expected)
+                for token in try await queue(3, in: world, from: 100 * round) { expected[token] = 1 }
+                world.clock.advance(by: .seconds(60))
+            }
+            try await handOver(world)
+            #expect(count(try world.expo.pushes) == expected)
+            #expect(try await !world.states().contains { $0.hasPrefix("failed") })
+        }
+    }
+
+    @Test func `a provider that answers probes and no hand-over gets no push a third time, and spoils few`() async throws {
+        try await withWorld { world in
+            let tokens = try await queue(40, in: world)
+            try world.expo.behave(#"{"mode": "lose", "paths": ["/send"], "spares_empty": true}"#)
+            world.clock.advance(by: .seconds(60))
+            for _ in 0..<5 {
+                // A probe, and the one push that tries it for all.
+                for _ in 0..<2 {
+                    try await hurry(world)
+                    try await world.run("pushes")
+                }
+            }
+            let counts = count(try world.expo.pushes)
+            #expect(counts.values.allSatisfy { $0 <= 2 } && counts.count == 40)
+            let spoilt = counts.values.filter { $0 == 2 }.count
+            #expect((1...10).contains(spoilt), "\(spoilt) of 40 have had both")
+            try world.expo.behave("{}")
+            try await hurry(world)
+            try await handOver(world)
+            let after = count(try world.expo.pushes)
+            #expect(Set(after.keys) == Set(tokens) && after.values.allSatisfy { $0 == 2 })
+            // Taken twice, and not answered: nothing could say so.
             #expect(Set(try await world.reasons()) == ["NoAnswer"])
         }
     }
@@ -245,6 +312,36 @@ struct ProviderTests {
             #expect(try await world.reasons() == ["VALIDATION_ERROR"])
             // Halving: not one request for each push.
             #expect(try world.expo.requests.count < 16)
+        }
+    }
+
+    @Test func `pushes leave one of the six connections to receipts`() async throws {
+        try await withWorld { world in
+            let holder: OperationID = world.environment.ids.make()
+            try await world.environment.work.run(trace: "", requestID: "") { work in
+                var slots: [Int32] = []
+                while let slot = try await ProviderRepository.takeSlot(holder, isForPushes: true, work.sql) { slots.append(slot) }
+                #expect(slots.count == PushJob.lanes && Set(slots).count == 5)
+                let last = try #require(try await ProviderRepository.takeSlot(holder, isForPushes: false, work.sql))
+                #expect(!slots.contains(last))
+                #expect(try await ProviderRepository.takeSlot(holder, isForPushes: false, work.sql) == nil)
+            }
+        }
+    }
+
+    @Test func `pushes without a connection stay as they are, and leave when there is one`() async throws {
+        try await withWorld { world in
+            let tokens = try await queue(3, in: world)
+            world.clock.advance(by: .seconds(60))
+            try await world.database.execute("UPDATE push_slot SET held_until = clock_timestamp() + interval '1 hour'")
+            try await world.run("pushes")
+            #expect(try world.expo.requests.isEmpty)
+            let untouched = try await world.database.query("SELECT 1 FROM delivery WHERE claimed_until IS NULL AND attempts = 0")
+            #expect(untouched.count == 3)
+            try await world.database.execute("UPDATE push_slot SET held_until = clock_timestamp()")
+            try await world.run("pushes")
+            #expect(Set(try world.expo.pushes.map(\.to)) == Set(tokens))
+            #expect(try await world.database.query("SELECT 1 FROM push_slot WHERE held_until > clock_timestamp()").isEmpty)
         }
     }
 

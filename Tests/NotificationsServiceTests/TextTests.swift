@@ -1,3 +1,4 @@
+import Foundation
 import Kernel
 import NotificationsAPI
 import NotificationsDomain
@@ -34,6 +35,22 @@ struct TextTests {
         }
     }
 
+    @Test func `what the catalogue sells has a German name`() throws {
+        let store = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Billing/Money/Migrations/V0003_store.sql")
+        // ('token_pack_3', 2, 110, '3 recovery tokens', …
+        let titles = try String(contentsOf: store, encoding: .utf8).matches(of: /\('[a-z_0-9]+', [123], [0-9]+, '([^']+)'/).map {
+            String($0.output.1)
+        }
+        #expect(titles.count == 15)
+        for title in titles {
+            let text = NotificationText.of(.purchaseReceipt, NotificationValues(subject: title), name: nil, in: .german)
+            #expect(!text.body.contains(" \(title)."), "\(title)")
+        }
+        let new = NotificationValues(subject: "Streak sauna")
+        #expect(NotificationText.of(.purchaseReceipt, new, name: nil, in: .german).body.contains("Streak sauna"))
+    }
+
     @Test func `one is not several`() {
         func text(_ kind: NotificationKind, others: Int32 = 0, amount: Int32 = 0, _ language: Language) -> NotificationText {
             let values = NotificationValues(count: 12, others: others, amount: amount, subject: "Lunch", emoji: "🍽️")
@@ -48,6 +65,56 @@ struct TextTests {
         #expect(text(.streakAtRisk, others: 2, amount: 3, .english).title == "⚠️ 3 streaks at risk!")
         #expect(text(.freezeUsed, amount: 1, .english).body == "Your 12-day streak is safe. You have 1 freeze remaining.")
         #expect(text(.streakReminder, amount: 1, .german).body == "Heute ist noch 1 Gewohnheit offen")
+    }
+
+    @Test func `streaks of one's own, in both languages`() {
+        func text(_ kind: NotificationKind, _ wording: Int16, _ count: Int32, _ amount: Int32 = 0, _ subject: String = "")
+            -> [String]
+        {
+            let values = NotificationValues(wording: wording, count: count, amount: amount, subject: subject)
+            return [Language.english, .german].map { language in
+                let text = NotificationText.of(kind, values, name: nil, in: language)
+                return "\(text.title) \(text.body)"
+            }
+        }
+        #expect(
+            text(.streakReminder, Wording.checkInMorning, 46) == [
+                "☀️ Good morning! Start your Day 47 streak check-in 🔥", "☀️ Guten Morgen! Starte deinen Check-in für Tag 47 🔥",
+            ]
+        )
+        #expect(
+            text(.streakReminder, Wording.freezeAhead, 47, 2) == [
+                "❄️ Remember to check in! You have 2 freezes available if you miss today.",
+                "❄️ Vergiss deinen Check-in nicht! Du hast noch 2 Freezes, falls du heute fehlst.",
+            ]
+        )
+        #expect(
+            text(.streakReminder, Wording.milestoneInTwoDays, 47, 50) == [
+                "🎯 Just 2 days until your 50-day milestone! Unlock Gold Flame 🔥",
+                "🎯 Noch 2 Tage bis Tag 50! Schalte frei: goldene Flamme 🔥",
+            ]
+        )
+        #expect(
+            text(.milestone, Wording.solo, 50, 0, "check_in") == [
+                "🔥 Milestone! You hit 50 days of check-ins. Unlock: Gold Flame",
+                "🔥 Meilenstein! 50 Tage Check-ins geschafft. Freigeschaltet: goldene Flamme",
+            ]
+        )
+        #expect(
+            text(.streakAtRisk, Wording.solo, 1, 1, "daily_snap") == [
+                "⚠️ 1 hour left! Don't break your 1-day streak of daily snaps!",
+                "⚠️ Noch 1 Stunde! Lass deinen Streak von 1 Tag (tägliche Snaps) nicht reißen!",
+            ]
+        )
+        #expect(
+            text(.teamAtRisk, Wording.teamGrace, 12, 1, "Runners") == [
+                "⏳ Runners has a second chance! 1 hour left to save the team's 12-day streak.",
+                "⏳ Runners hat eine zweite Chance! Noch 1 Stunde, um den Streak des Teams zu retten: 12 Tage.",
+            ]
+        )
+        // Every wording has a text of its own in each language.
+        let all = [(Int16(10)...19).map { text(.streakReminder, $0, 12, 14) }, (0...2).map { text(.lastFreeze, $0, 12, 1) }]
+        for texts in all.flatMap({ [$0.map(\.[0]), $0.map(\.[1])] }) { #expect(Set(texts).count == texts.count, "\(texts)") }
     }
 
     @Test(arguments: 0..<200) func `texts stay within their lengths, and no character is cut in two`(seed: UInt64) {

@@ -37,7 +37,12 @@ struct WatchTests {
         try await withLiveWorld { world in
             try await world.append(4, to: ann)
             let later = SystemClock.now() + .minutes(11)
-            #expect(try await world.events.purge(before: later - LiveFeature.kept) == 4)
+            var purged = 0
+            // One that is just being noted as published is left to the next run.
+            try await eventually("all of them are purged") {
+                purged += try await world.events.purge(before: later - LiveFeature.kept)
+                return purged == 4
+            }
             #expect(isReset(try await world.open(1, of: ann, after: "2"), at: 4))
             #expect(try await world.open(1, of: ann, after: "4") == StreamPage(events: [], lastID: 4))
             try await world.append(1, to: ann)

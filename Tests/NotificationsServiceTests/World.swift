@@ -68,6 +68,38 @@ struct World: Sendable {
         }
     }
 
+    /// What these events do when they come at once: one transaction for those that a feature takes together.
+    func consumeTogether(_ events: [any Event]) async throws {
+        let work = environment.work
+        for part in parts {
+            var pass: [WaitingEvent] = []
+            for (place, event) in events.enumerated() {
+                let subject = type(of: event).subject
+                for handler in part.consumers where handler.subject == subject {
+                    let stored = StoredEvent(
+                        id: environment.ids.make(),
+                        aggregate: event.aggregateID,
+                        subject: subject,
+                        trace: "",
+                        requestID: "",
+                        body: try event.serialized()
+                    )
+                    pass.append(WaitingEvent(sequence: place, event: stored, handler: handler))
+                }
+            }
+            for run in EventRun.divide(pass) {
+                try await work.run(trace: "", requestID: "") { work in
+                    guard let apply = run.together else {
+                        for waiting in run.events { try await waiting.handler.handle(waiting.event, work) }
+                        return
+                    }
+                    let items = try run.events.flatMap { try $0.handler.batch?.items($0.event, work.now) ?? [] }
+                    if !items.isEmpty { try await apply(items, work) }
+                }
+            }
+        }
+    }
+
     /// A friend posts in the streak of the two, on the date of UTC.
     func posted(_ author: UserID, for reader: UserID, count: Int32 = 5, in streak: StreakID = streak) async throws {
         try await consume(
@@ -136,6 +168,11 @@ struct World: Sendable {
         try await MarkRead(log: core.log, live: core.live, mutations: mutations).handle(request, Self.by(user)).reply
     }
 
+    func markRead(_ user: UserID, one id: NotificationID) async throws -> MarkReadReply {
+        let handler = MarkOneRead(log: core.log, live: core.live, mutations: mutations)
+        return try await handler.handle(MarkOneReadRequest(notificationID: id), Self.by(user)).reply
+    }
+
     /// Runs a job until it finds nothing more to do.
     func run(_ name: String) async throws {
         let jobs = parts.flatMap(\.jobs).filter { $0.name == name }
@@ -182,11 +219,12 @@ let noon = Instant(seconds: 1_777_896_000)
 nonisolated(nonsending) func withWorld(
     at start: Instant = noon,
     settings: [String: String] = [:],
+    observer: (any DatabaseObserver)? = nil,
     _ body: (World) async throws -> Void
 ) async throws {
     let expo = try await ExpoServer.start()
     let bus = try await BusConnection.connect(BusConfiguration(url: NatsServer.account()), logger: PostgresServer.silence)
-    try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
+    try await template.withDatabase(poolSize: 8, observer: observer, adjust: PostgresServer.patient) { database in
         let clock = ManualClock(start)
         let ids = UUIDv7Source(clock: SystemClock())
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: nil)

@@ -11,17 +11,27 @@ import Wire
 struct Refused: Error {}
 
 @Suite struct RetryWatchTests {
-    @Test func `while nothing fails the database is asked once a second, and at once after a failure`() {
+    @Test func `a feature is looked at all the time for ten seconds after a failure`() {
         let watch = RetryWatch()
         let start = ContinuousClock.now
-        #expect(watch.isTimeToLook(at: start))
-        #expect(!watch.isTimeToLook(at: start.advanced(by: .milliseconds(999))))
-        #expect(watch.isTimeToLook(at: start.advanced(by: .milliseconds(1_000))))
-        watch.somethingWaits()
-        for step in 0..<5 { #expect(watch.isTimeToLook(at: start.advanced(by: .milliseconds(1_200 + 200 * step)))) }
-        let later = ContinuousClock.now.advanced(by: .seconds(11))
-        #expect(watch.isTimeToLook(at: later))
-        #expect(!watch.isTimeToLook(at: later.advanced(by: .milliseconds(200))))
+        #expect(!watch.isBusy(at: start))
+        watch.somethingWaits(at: start)
+        #expect(watch.isBusy(at: start.advanced(by: .seconds(10))))
+        #expect(!watch.isBusy(at: start.advanced(by: .milliseconds(10_001))))
+    }
+
+    @Test func `what a process before this one put aside is tried within a second or two`() async throws {
+        try await withWorld { world in
+            let emitter = try await world.emitter()
+            let first = try await world.sink { _, _ in throw Refused() }
+            try await emitter.emit("a", 0..<1)
+            try await eventually("it is put aside") {
+                try await !world.sink.query("SELECT 1 FROM event_retry").isEmpty
+            }
+            await first.stop()
+            _ = try await world.sink()
+            try await eventually("it is consumed") { try await world.consumedCount() == 1 }
+        }
     }
 }
 

@@ -148,6 +148,37 @@ final class World: Sendable {
         return replica
     }
 
+    /// The same with a handler that takes many events at once. `before` and `after` run inside the transaction, around the effect.
+    func batchSink(
+        maxAttempts: Int = 10,
+        before: @escaping @Sendable ([Ping]) async throws -> Void = { _ in },
+        after: @escaping @Sendable ([Ping], UnitOfWork) async throws -> Void = { _, _ in }
+    ) async throws -> Replica {
+        let batch = EventBatch<Ping> { pings, work in
+            try await before(pings)
+            _ = try await work.sql.execute(
+                """
+                INSERT INTO consumed (aggregate, number)
+                SELECT aggregate, number FROM unnest(\(pings.map(\.aggregateID)), \(pings.map(\.number)))
+                    WITH ORDINALITY AS ping (aggregate, number, place) ORDER BY place
+                """
+            )
+            try await after(pings, work)
+        }
+        let replica = Replica(
+            database: sink,
+            bus: try await Self.connect(nats),
+            service: "sink",
+            handlers: [EventHandler(Ping.self, in: batch) { ping, _ in ping.number < 0 ? [] : [ping] }],
+            maxAttempts: maxAttempts,
+            leaseLength: Replica.leaseLength,
+            presence: presence(sink)
+        )
+        replica.consumeInBackground()
+        running.withLock { $0.append(replica) }
+        return replica
+    }
+
     /// A request to the broker's API; throws when it is refused.
     func ask(_ verb: String, _ body: String = "") async throws {
         let reply = try await bus.request("$JS.API." + verb, body: Array(body.utf8), deadline: SystemClock.now() + .seconds(5))
@@ -275,9 +306,10 @@ final class Replica: Sendable {
 
     func consumeInBackground() {
         start { [consumer] in await consumer.run() }
-        start { [consumer] in
+        let retries = EventRetries([consumer])
+        start {
             while !Task.isCancelled {
-                _ = try? await consumer.retryDue()
+                _ = try? await retries.retryDue()
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }

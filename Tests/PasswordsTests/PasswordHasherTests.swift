@@ -118,6 +118,14 @@ private let requester = HashRequester(.signIn, address: nil)
         #expect(PasswordHasher().cost == 12)
     }
 
+    @Test func `a hash of a lower cost is weak`() async throws {
+        let (low, high) = (PasswordHasher(cost: 4), PasswordHasher(cost: 5))
+        let hash = try await low.hash("p", for: requester)
+        #expect(high.isWeak(hash) && !low.isWeak(hash))
+        #expect(!low.isWeak(try await high.hash("p", for: requester)))
+        #expect(!high.isWeak("no hash"))
+    }
+
     @Test func `overload is refused at once and the rest succeeds`() async throws {
         let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 2, longestWait: .seconds(60))
         let outcomes = await withTaskGroup(of: ServiceError.Code?.self) { group in

@@ -179,7 +179,10 @@ private final class CountedWarnings: Sendable {
             try await eventually("all agree") { clocks.allSatisfy { $0.shift == .days(3) } }
             _ = try await bus.request("$JS.API.STREAM.DELETE.DEV_CLOCK", body: [], deadline: SystemClock.now() + .seconds(30))
             try await eventually("there is a new stream") {
-                (try? await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)) != nil
+                do {
+                    try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+                    return true
+                } catch let error as JetStreamError { throw ServiceError(.unavailable, "BROKER_REFUSED", "\(error)") }
             }
             try await eventually("it is stored again") { (try? await state.load()) == .days(3) }
             #expect(clocks.allSatisfy { $0.shift == .days(3) })

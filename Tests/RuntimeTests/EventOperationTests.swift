@@ -56,7 +56,7 @@ struct EventOperationTests {
             )
             let metrics = Metrics().labelled([("service", "tester")])
             let consumer = consumer(fixture)
-            let lag = EventMetrics(metrics, relay: relay, consumers: [consumer])
+            let lag = EventMetrics(metrics, database: fixture.database, relay: relay, consumers: [consumer])
             func shows(_ line: String) -> Bool { metrics.text().split(separator: "\n").contains { $0 == line } }
 
             try await fixture.work.run(trace: "", requestID: "") { try await $0.emit([Tested(), Tested(), Tested()]) }

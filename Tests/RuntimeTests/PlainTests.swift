@@ -2,6 +2,7 @@ import Foundation
 import Kernel
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Runtime
@@ -227,6 +228,21 @@ struct SmallTests {
         #expect(counter.current >= 6)
         #expect(metrics.counter("streaksnap_job_failures_total", [("job", "due")], help: "").current == 1)
         #expect(try await runner.runAllDue() == 0)
+    }
+
+    @Test func `While nothing is due only one lane of a job looks`() async throws {
+        let looks = Mutex<[ContinuousClock.Instant]>([])
+        let job = Job("idle", every: .milliseconds(50), lanes: 4) { _ in
+            looks.withLock { $0.append(.now) }
+            return 0
+        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let task = Task { await JobRunner(jobs: [job], clock: SystemClock(), logger: logger, metrics: Metrics()).run() }
+        try await eventually("it has looked a few times") { looks.withLock { $0.count } >= 6 }
+        task.cancel()
+        await task.value
+        let times = looks.withLock { $0 }
+        for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier >= .milliseconds(50)) }
     }
 
     @Test func `A job with two lanes works on two batches at a time, and no more`() async throws {

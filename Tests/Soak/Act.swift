@@ -10,6 +10,7 @@ enum Act: Sendable {
     case look(user: Int, run: String, expected: String)
     case list(user: Int, expected: [String])
     case balance(user: Int, expected: String)
+    case person(PersonAct)
 }
 
 /// The zone a person's clock follows from an instant on.
@@ -20,10 +21,11 @@ struct ZoneNews: Sendable {
     let version: Int64
 }
 
-/// Everything that happens at one instant: first the zones, then the acts; those of different groups of friends at the same time.
+/// Everything that happens at one instant: first the zones and the other news, then the acts; those of different groups of friends at the same time.
 struct Turn: Sendable {
     let at: Instant
     var zones: [ZoneNews] = []
+    var news: [PersonNews] = []
     var acts: [Int: [Act]] = [:]
 }
 
@@ -75,6 +77,21 @@ struct Plan {
                 version: Int64(try number(line, 4))
             )
             return turn.zones.append(news)
+        case ("plan", 4):
+            let until = try instant(line, 2)
+            return turn.news.append(.premium(user: try number(line, 1), until: until, version: Int64(try number(line, 3))))
+        case ("suspend", 3): return turn.news.append(.suspension(user: try number(line, 1), number: try number(line, 2)))
+        case ("circle", 4):
+            let members = try line[3].split(separator: ",").map { text throws(PlanError) in
+                guard let member = Int(text) else { throw PlanError(line: line.joined(separator: " ")) }
+                return member
+            }
+            return turn.news.append(.circle(try number(line, 1), version: Int64(try number(line, 2)), members: members))
+        case ("do", 6):
+            let arguments = line[4].split(separator: ",").map(String.init)
+            act = .person(
+                PersonAct(user: try number(line, 2), verb: String(line[3]), arguments: arguments, expected: String(line[5]))
+            )
         case ("start", 5): act = .start(run: String(line[2]), one: try number(line, 3), other: try number(line, 4))
         case ("post", 7):
             act = .post(

@@ -18,7 +18,7 @@ actor Player {
     /// What was played.
     struct Tally: Sendable {
         var turns = 0, streaks = 0, snaps = 0, answers = 0
-        var refusals = 0, looks = 0, broken = 0, zones = 0, recoveries = 0
+        var refusals = 0, looks = 0, acts = 0, broken = 0, zones = 0, recoveries = 0
     }
 
     /// A service that takes longer might find itself behind the next end of a date.
@@ -28,6 +28,7 @@ actor Player {
     private let system: SoakSystem
     private let streaks: MutualClient
     private let billing: BillingClient
+    private let people: PersonPlayer
     private var ids: [String: StreakID] = [:]
     private var runs: [StreakID: String] = [:]
     private var nextID: UInt64 = 0
@@ -38,7 +39,7 @@ actor Player {
     struct TooSlow: Error, CustomStringConvertible {
         let at: Instant
         var description: String {
-            "what happens at \(at) took longer than 100 s, so the outcome would mean nothing; take fewer --pairs"
+            "what happens at \(at) took longer than 100 s, so the outcome would mean nothing; take fewer --pairs and --people"
         }
     }
 
@@ -46,6 +47,7 @@ actor Player {
         self.system = system
         streaks = MutualClient(system.bus)
         billing = BillingClient(system.bus)
+        people = PersonPlayer(system.bus)
     }
 
     /// Plays one turn.
@@ -53,8 +55,9 @@ actor Player {
     /// - Throws: when the clock cannot be moved, or the turn took too long.
     func play(_ turn: Turn) async throws {
         try await system.go(to: turn.at)
-        if !turn.zones.isEmpty {
+        if !turn.zones.isEmpty || !turn.news.isEmpty {
             try await emit(turn.zones)
+            for news in turn.news { try await news.emit(id: newText(), at: turn.at, system) }
             try await system.settle()
         }
         var waiting = turn.acts.values.makeIterator()
@@ -79,6 +82,7 @@ actor Player {
                     case .start(let run, _, _), .look(_, let run, _), .recover(_, let run, _, _): run
                     case .post(_, _, _, let replies): replies.first?.first.map(Self.run)
                     case .list, .balance: nil
+                    case .person(let act): act.run
                     }
                 dispute(run, now, "\(act): \(error)")
             }
@@ -108,6 +112,10 @@ actor Player {
         case .balance(let user, let expected):
             let reply = try await billing.getRecoveryBalance(GetRecoveryBalanceRequest(), context: Self.by(user))
             compare(nil, now, "GetRecoveryBalance of \(user)", "\(reply.balance)", expected)
+        case .person(let act):
+            let answer = try await people.answer(act, operation: newID())
+            tally.acts += 1
+            compare(act.run, now, "\(act.verb) \(act.arguments) of \(act.user)", answer, act.expected)
         }
     }
 
@@ -188,17 +196,10 @@ actor Player {
                     timeZoneSince: news.since
                 )
             )
-            return OutgoingEvent(
-                subject: ProfileChanged.subject,
-                messageID: id,
-                headers: ["event-id": id, "event-aggregate": user.description, "traceparent": "", "request-id": "soak"],
-                body: try event.serialized()
-            )
+            return try OutgoingEvent(event, id: id, of: user.description)
         }
         tally.zones += news.count
-        for result in await JetStream(connection: system.auth).publish(events, deadline: SystemClock.now() + .seconds(10)) {
-            _ = try result.get()
-        }
+        try await system.auth.connection.publishAll(events)
     }
 
     // Answers as texts
@@ -258,11 +259,11 @@ actor Player {
         return id.description
     }
 
-    private static func id(_ user: Int) -> UserID {
+    static func id(_ user: Int) -> UserID {
         UserID(high: 0x0190_0000_0000_7000, low: 0x8000_0000_0000_0000 + UInt64(user))
     }
     private static func number(_ user: UserID) -> UInt64 { user.low - 0x8000_0000_0000_0000 }
-    private static func by(_ user: Int) -> CallContext {
+    static func by(_ user: Int) -> CallContext {
         .expiring(in: .seconds(30), principal: Principal(userID: id(user), role: .user))
     }
 }

@@ -5,15 +5,18 @@ import Logging
 import Processes
 import Runtime
 
-/// `deploy/dev soak`: a simulated time of many pairs through the real services, compared with the slow model (SD-5).
+/// `deploy/dev soak`: a simulated time of many pairs and people through the real services, compared with the slow model (SD-5).
 @main
 struct Soak: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays random lives of many pairs through streaks and billing and compares everything with the slow model."
+        abstract:
+            "Plays random lives of pairs and people through streaks and billing and compares everything with the slow model."
     )
     private static let plans = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Plan/soak_plan.py").path
 
     @Option(help: "How many pairs of friends.") var pairs = 1_000
+    @Option(help: "How many people with streaks of their own and circles.") var people = 1_000
+    @Option(help: "How many circles they are in.") var circles = 50
     @Option(help: "How many days of their lives.") var days = 365
     @Option(help: "The same seed makes the same lives.") var seed = 1
     @Option(help: "The first date, YYYY-MM-DD, not in the past; next New Year's Day when absent.") var from: String?
@@ -25,6 +28,10 @@ struct Soak: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...100_000).contains(pairs) else { throw ValidationError("--pairs must be from 1 to 100000.") }
+        guard (0...100_000).contains(people) else { throw ValidationError("--people must be from 0 to 100000.") }
+        guard people == 0 || (1...people / 2).contains(circles) else {
+            throw ValidationError("--circles must be from 1 to half of --people.")
+        }
         guard (1...3_000).contains(days) else { throw ValidationError("--days must be from 1 to 3000.") }
         guard (1...8).contains(replicas) else { throw ValidationError("--replicas must be from 1 to 8.") }
         if let from, CalendarDate(from) == nil { throw ValidationError("--from must be a date, YYYY-MM-DD.") }
@@ -40,7 +47,8 @@ struct Soak: AsyncParsableCommand {
             guard planned.status == 0 else { throw Failure(description: "there is no plan: \(planned.errors)") }
         }
         let plan = try Plan(Data(contentsOf: URL(filePath: plan ?? "\(folder)/plan"), options: .mappedIfSafe))
-        Console.error("planned \(pairs) pairs, \(days) days from \(first), seed \(seed): \(started.duration(to: .now))\n")
+        let size = "\(pairs) pairs, \(people) people, \(days) days from \(first), seed \(seed)"
+        Console.error("planned \(size): \(started.duration(to: .now))\n")
 
         var logger = Logger(label: "soak")
         logger.logLevel = .warning
@@ -92,11 +100,11 @@ struct Soak: AsyncParsableCommand {
             let history = try await ask("history", first, ["--run", run, "--until", "\(disagreement.at.seconds)"], to: file)
             Console.out(history.status == 0 ? "  streaks replay \(file)\n" : "  no history: \(history.errors)\n")
         }
-        let rate = Double(tally.answers + tally.looks) / (Double(took.components.seconds) + 0.001)
+        let rate = Double(tally.answers + tally.looks + tally.acts) / (Double(took.components.seconds) + 0.001)
         Console.out(
             """
-            \(pairs) pairs, \(days) days from \(first), seed \(seed): \(tally.streaks) streaks, \(tally.snaps) snaps in \
-            \(tally.answers) ledgers (\(tally.refusals) refused), \(tally.recoveries) recoveries, \(tally.zones) zones, \(tally.looks) looks (\(tally.broken) at \
+            \(pairs) pairs, \(people) people in \(people > 0 ? circles : 0) circles, \(days) days from \(first), seed \(seed): \(tally.streaks) streaks, \(tally.snaps) snaps in \
+            \(tally.answers) ledgers (\(tally.refusals) refused), \(tally.recoveries) recoveries, \(tally.zones) zones, \(tally.acts) acts of people, \(tally.looks) looks (\(tally.broken) at \
             broken ones) in \(took.components.seconds) s (\(Int(rate)) a second): \(disagreements.count) disagreements
 
             """
@@ -108,7 +116,10 @@ struct Soak: AsyncParsableCommand {
     private func ask(_ command: String, _ first: String, _ more: [String] = [], to file: String) async throws -> FinishedCommand {
         let result = try await Processes.run(
             "python3",
-            [Self.plans, command, "--pairs", "\(pairs)", "--days", "\(days)", "--seed", "\(seed)", "--from", first] + more,
+            [
+                Self.plans, command, "--pairs", "\(pairs)", "--people", "\(people)", "--circles", "\(people > 0 ? circles : 0)",
+                "--days", "\(days)", "--seed", "\(seed)", "--from", first,
+            ] + more,
             within: .seconds(3_600)
         )
         try Data(result.output).write(to: URL(filePath: file))

@@ -1,3 +1,4 @@
+import AuthAPI
 import Bus
 import DevEnvironment
 import Foundation
@@ -8,13 +9,16 @@ import Runtime
 import SocialAPI
 
 /// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nothing else runs: what
-/// `auth` would emit is emitted here, with its rights, and what `streaks` asks `social` at its start is answered: there are no blocks.
+/// `auth`, `social` and the stores behind `billing` would have emitted is emitted here, with their rights, and what `streaks` asks
+/// `social` at its start is answered: there are no blocks and no circles yet. To `billing` all users exist.
 struct SoakSystem {
     let bus: BusConnection
-    /// Speaks as `auth`.
-    let auth: BusConnection
-    /// Answers as `social`.
-    private let social: (connection: BusConnection, service: BusService)
+    /// Answers and speaks as `auth`.
+    let auth: (connection: BusConnection, service: BusService)
+    /// Speaks as `billing`.
+    let billing: BusConnection
+    /// Answers and speaks as `social`.
+    let social: (connection: BusConnection, service: BusService)
     let clock: DevelopmentClock
     private let coordinator: DevelopmentClockCoordinator
     private let replicas: Int
@@ -42,19 +46,12 @@ struct SoakSystem {
         let processes = ServiceProcesses(logFolder: "\(folder)/data/logs", pidFolder: "\(folder)/data", logger: logger)
         do {
             let bus = try await connect("operator", endpoints, logger)
-            let auth = try await connect("auth", endpoints, logger)
+            let billing = try await connect("billing", endpoints, logger)
             var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources)
             topology.streams.append(EventTopology.Stream(DevelopmentClockState.configuration))
             try await StreamProvisioner(topology, jetStream: JetStream(connection: bus), logger: logger).provision()
-            let socials = try await connect("social", endpoints, logger)
-            let social = BusService(
-                connection: socials,
-                name: "social",
-                version: "1.0.0",
-                endpoints: [Endpoint(SafetyMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() }],
-                logger: logger
-            )
-            try await social.start()
+            let social = try await answer(as: "social", try await connect("social", endpoints, logger), socialEndpoints, logger)
+            let auth = try await answer(as: "auth", try await connect("auth", endpoints, logger), authEndpoints, logger)
             let names = (0..<settlers).map { ("streaks", "streaks-\($0 + 1)") } + [("billing", "billing")]
             try await processes.start(
                 names.map { service, name in
@@ -69,7 +66,8 @@ struct SoakSystem {
             let system = SoakSystem(
                 bus: bus,
                 auth: auth,
-                social: (socials, social),
+                billing: billing,
+                social: social,
                 clock: clock,
                 coordinator: DevelopmentClockCoordinator(bus: bus, clock: clock),
                 replicas: settlers + 1,
@@ -83,6 +81,32 @@ struct SoakSystem {
             await environment.stop()
             throw error
         }
+    }
+
+    private static let socialEndpoints = [
+        Endpoint(SafetyMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() },
+        Endpoint(CirclesMethods.listCircleSnapshots) { _, _ in ListCircleSnapshotsReply() },
+    ]
+    private static let authEndpoints = [
+        // Billing asks whether those to whom coins are granted exist.
+        Endpoint(ProfilesMethods.getSummaries) { request, _ in
+            GetSummariesReply(profiles: request.userIDs.map { ProfileState(userID: $0, status: .active) })
+        }
+    ]
+
+    private static func answer(as name: String, _ connection: BusConnection, _ endpoints: [Endpoint], _ logger: Logger)
+        async throws
+        -> (connection: BusConnection, service: BusService)
+    {
+        let service = BusService(
+            connection: connection,
+            name: name,
+            version: "1.0.0",
+            endpoints: endpoints,
+            logger: logger
+        )
+        try await service.start()
+        return (connection, service)
     }
 
     private static func variables(of service: String, _ endpoints: Endpoints) -> [String: String] {
@@ -124,7 +148,8 @@ struct SoakSystem {
 
     func stop() async {
         await bus.close()
-        await auth.close()
+        await auth.connection.close()
+        await billing.close()
         await social.connection.close()
         await processes.stop()
         await environment.stop()

@@ -20,9 +20,13 @@ import Testing
     /// A March to come: clocks change in most zones that do so.
     private var march: String { "\(Calendar(identifier: .gregorian).component(.year, from: Date()) + 1)-03-01" }
 
-    @Test func `pairs of friends for weeks: every count, break and token is the model's`() async throws {
+    @Test func `pairs and circles for weeks: every count, break, token, freeze, XP, coin and badge is the model's`() async throws
+    {
         // Through the changes of clocks in America and in Europe.
-        let size = TestDepth.pick(quick: ["--pairs", "20", "--days", "32"], full: ["--pairs", "100", "--days", "60"])
+        let size = TestDepth.pick(
+            quick: ["--pairs", "20", "--people", "24", "--circles", "4", "--days", "32"],
+            full: ["--pairs", "100", "--people", "100", "--circles", "8", "--days", "60"]
+        )
         let result = try await soak(size + ["--from", march])
         #expect(result.status == 0, "\(result.transcript)")
         #expect(result.text.hasSuffix(": 0 disagreements\n"), "\(result.transcript)")
@@ -32,7 +36,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let options = ["--pairs", "2", "--days", "5", "--seed", "3", "--from", march]
+        let options = ["--pairs", "2", "--people", "0", "--circles", "0", "--days", "5", "--seed", "3", "--from", march]
         let planned = try await run("python3", [Self.planner, "write"] + options)
         try #require(planned.status == 0, "\(planned.errors)")
         // The model is made to claim that the first date that two completed counted for nothing.
@@ -66,7 +70,12 @@ import Testing
         #expect(Set(small.split(separator: "\n")).isSubset(of: large.split(separator: "\n")))
     }
 
-    @Test(arguments: [(["--pairs", "0"], "--pairs must be"), (["--from", "tomorrow"], "--from must be a date")])
+    @Test(
+        arguments: [
+            (["--pairs", "0"], "--pairs must be"), (["--people", "9", "--circles", "5"], "--circles must be"),
+            (["--from", "tomorrow"], "--from must be a date"),
+        ]
+    )
     func `options that make no sense are refused by name`(arguments: [String], text: String) async throws {
         let result = try await soak(arguments)
         #expect(result.status == 64)

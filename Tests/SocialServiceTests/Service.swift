@@ -85,6 +85,10 @@ struct Service: Sendable {
         try await GetRequestStates(friendships: core.friendships).handle(request, context)
     }
 
+    func listFriendIDs(_ request: ListFriendIDsRequest, context: CallContext) async throws -> ListFriendIDsReply {
+        try await ListFriendIDs(friendships: core.friendships).handle(request, context)
+    }
+
     func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> Block {
         try await BlockUser(
             friendships: core.friendships,

@@ -9,7 +9,7 @@ import Testing
     @Test func `A weekday streak of one with freezes: weekends are neutral, a missed Monday is frozen, then it breaks`()
         throws
     {
-        var policy = StreakPolicy.checkIn(freezeEvery: nil)
+        var policy = StreakPolicy.checkInEarningNone
         policy.schedule = .weekdays([1, 2, 3, 4, 5])
         // 2026-05-01 is a Friday.
         var story = try Story(policy, ["Europe/Berlin"], freezes: 1)
@@ -28,14 +28,19 @@ import Testing
     }
 
     @Test func `Freezes are earned every seven dates and never more than five are in hand (CI-2)`() throws {
-        var story = try Story(.checkIn(freezeEvery: 7), ["UTC"], freezes: 4)
+        var story = try Story(.checkIn, ["UTC"], freezes: 2)
         try story.noon(1...14)
         #expect(try story.settle("2026-05-14T13:00:00Z").freezesLeft == 5)
-        #expect(story.keys("freeze-earned").count == 2)
+        // At 7 and at 14 the run brings one and the milestone one; the fourth finds the hand full.
+        #expect(story.keys("freeze-earned").count == 4)
+        let granted = story.emitted.map { effect in
+            if case .freezeEarned(_, _, _, _, _, let granted) = effect { granted } else { 0 }
+        }
+        #expect(granted.reduce(0, +) == 3)
     }
 
     @Test func `A freeze by hand saves today and comes back when it was not needed (CI-2, SD-6)`() throws {
-        var story = try Story(.checkIn(freezeEvery: nil), ["UTC"], freezes: 1)
+        var story = try Story(.checkInEarningNone, ["UTC"], freezes: 1)
         try story.noon(1...2)
         #expect(try story.at("2026-05-03T10:00:00Z", .freeze(day("2026-05-03"))).freezesLeft == 0)
         #expect(story.refusal("2026-05-03T10:00:01Z", .freeze(day("2026-05-03"))) == "NO_FREEZES_AVAILABLE")
@@ -44,7 +49,9 @@ import Testing
     }
 
     @Test func `A cover set by the service undoes a break (insurance, repair: CI-3, TS-3)`() throws {
-        var story = try Story(.typed, ["UTC"])
+        var policy = StreakPolicy.typed
+        policy.freeDatesPerMonth = nil
+        var story = try Story(policy, ["UTC"])
         try story.noon(1...5)
         #expect(try story.settle("2026-05-07T00:00:00Z").count == 0)
         story.ledger.recoveries.append(
@@ -61,7 +68,7 @@ import Testing
     }
 
     @Test func `Pauses: refusals, auto-resume and early resume (CI-4)`() throws {
-        var story = try Story(.checkIn(freezeEvery: nil), ["UTC"])
+        var story = try Story(.checkInEarningNone, ["UTC"])
         try story.noon(1...3)
         #expect(story.refusal("2026-05-04T08:00:00Z", .pause(until: day("2026-08-03"))) == "PAUSE_TOO_LONG")
         #expect(story.refusal("2026-05-04T08:00:00Z", .pause(until: day("2026-08-02"))) == nil)
@@ -104,7 +111,11 @@ import Testing
         try story.noon(1...2)
         let late = UserID(high: 1, low: 9)
         story.ledger.participants.append(
-            StreakLedger.Participant(late, zones: ZoneHistory(.utc), joined: moment("2026-05-03T09:00:00Z"))
+            StreakLedger.Participant(
+                late,
+                zones: ZoneHistory(.utc),
+                stays: [StreakLedger.Stay(joined: moment("2026-05-02T09:00:00Z"))]
+            )
         )
         // Two of three are 60 % and more; before, two of two were needed and two there.
         for user in [a, late] { try story.post(user, "2026-05-03T12:00:00Z") }

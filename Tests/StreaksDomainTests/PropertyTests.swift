@@ -58,7 +58,19 @@ import Testing
     @Test(arguments: TestDepth.seeds(quick: 1, full: 5)) func `Check-in: replay is incremental, effects once, freezes conserved`(
         block: UInt64
     ) {
-        for seed in 0..<100 as Range<UInt64> { live(10_000 + block * 100 + seed, .checkIn(freezeEvery: nil), users: 1, days: 60) }
+        for seed in 0..<100 as Range<UInt64> { live(10_000 + block * 100 + seed, .checkIn, users: 1, days: 60) }
+    }
+
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5)) func `Typed: replay is incremental, effects once`(block: UInt64) {
+        for seed in 0..<100 as Range<UInt64> { live(30_000 + block * 100 + seed, .typed, users: 1, days: 60) }
+    }
+
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5)) func `Teams: replay is incremental, also when members come and go`(
+        block: UInt64
+    ) {
+        for seed in 0..<60 as Range<UInt64> {
+            live(60_000 + block * 100 + seed, .team, users: [1, 2, 3, 5][Int(seed % 4)], days: 60)
+        }
     }
 
     @Test(arguments: TestDepth.seeds(quick: 1, full: 5))

@@ -21,6 +21,8 @@ struct RandomHistory {
     var pauses: [StreakLedger.Pause] = []
     var outages: [StreakLedger.Outage] = []
     var manualFreezes: [StreakLedger.ManualFreeze] = []
+    var grants: [StreakLedger.FreezeGrant] = []
+    private var operations: UInt64 = 0
     var settledAt: Instant
     /// Everything emitted so far, by key.
     var emitted: [String: StreakEffect] = [:]
@@ -28,7 +30,6 @@ struct RandomHistory {
     /// What was asked for and when, refused or not.
     var commands: [(at: Instant, command: StreakCommand)] = []
     var newest: CalendarDate
-    var granted = 0
     var violation: String?
     /// Compare with a fold from the start after every step, not only now and then.
     let isThorough: Bool
@@ -44,13 +45,14 @@ struct RandomHistory {
         now = Instant(seconds: 1_767_225_600 + Int64.random(in: 0..<(400 * 86_400), using: &random))
         let pool = [random.pick(Self.zones), random.pick(Self.zones)]
         let participants = users.map { StreakLedger.Participant($0, zone: random.pick(pool)) }
-        granted = policy.freezes == nil ? 0 : Int.random(in: 0...4, using: &random)
+        let granted = policy.freezes == nil ? 0 : Int.random(in: 0...4, using: &random)
         short = StreakLedger(
             start: now,
             participants: participants,
             freezeGrants: granted > 0 ? [StreakLedger.FreezeGrant(at: now, count: granted)] : []
         )
         first = short
+        grants = short.freezeGrants
         settledAt = now
         newest = short.firstDate
         self.random = random
@@ -64,7 +66,7 @@ struct RandomHistory {
         while now < end, violation == nil {
             now = now + .minutes(random.pick([1, 240, 480, 720, 1_200]))
             newest = max(newest, short.participants.map { $0.zones.date(at: now) }.max() ?? newest)
-            for user in users where random.chance(diligence) {
+            for user in short.participants.map(\.user) where random.chance(diligence) {
                 let today = short.participant(user)?.zones.date(at: now)
                 if let today, !short.hasContributed(user, on: today, known: now) {
                     act(.contribute(user, receivedAt: now, capturedAt: nil))
@@ -83,11 +85,33 @@ struct RandomHistory {
             case 15 where policy.longestPause != nil: act(.pause(until: newest.advanced(by: random.pick([1, 4]))))
             case 16 where policy.longestPause != nil: act(.resume)
             case 17 where policy.freezes != nil: act(.freeze(newest.advanced(by: random.pick([0, -1]))))
+            case 18..<26 where policy.repair != nil: act(further())
+            case 26..<32 where policy.quorum != .everyone: act(member())
             case 50...: act(.settle)
             default: break
             }
         }
         if violation == nil { checkAgainstWhole() }
+    }
+
+    /// What only streaks of one have.
+    private mutating func further() -> StreakCommand {
+        operations += 1
+        let id = OperationID(high: 9, low: operations)
+        let until = random.chance(30) ? nil : now + .days(random.pick([1, 7]))
+        return switch Int.random(in: 0..<6, using: &random) {
+        case 0: .grantFreezes(random.pick([1, 1, 5]), id: id)
+        case 1: .protect(policy.protections.first ?? .shield, until: until, id: id)
+        case 2: .changePlan(users[0], isPremium: random.chance(60), until: until)
+        case 3: .repair(users[0], id: id)
+        default: .fill(fold(short, policy, at: now).lastBreak?.date ?? newest.advanced(by: -2), by: users[0], id: id)
+        }
+    }
+
+    /// A user joins or leaves.
+    private mutating func member() -> StreakCommand {
+        let user = UserID(high: 7, low: UInt64.random(in: 1...8, using: &random))
+        return random.chance(60) ? .join(user, ZoneHistory(random.pick(Self.zones))) : .leave(user)
     }
 
     private mutating func act(_ command: StreakCommand) {
@@ -104,7 +128,10 @@ struct RandomHistory {
             }
             record(change)
             check(change)
+            if case .declareOutage = command { checkOutage(change) }
             short = random.chance(40) ? change.ledger.compacted(policy, at: now) : change.ledger
+            // A service stores it and gives it back.
+            short.longestShown = change.state.longest
             settledAt = now
         } catch {
             trace[trace.count - 1] += " → \(error.reason)"
@@ -118,21 +145,31 @@ struct RandomHistory {
         pauses = pauses.filter { old in !change.ledger.pauses.contains { $0.at == old.at } } + change.ledger.pauses
         outages += change.ledger.outages.filter { !outages.contains($0) }
         manualFreezes += change.ledger.manualFreezes.filter { !manualFreezes.contains($0) }
+        grants += change.ledger.freezeGrants.filter { !grants.contains($0) }
     }
 
     /// The ledger that keeps everything, its rows in no order.
     mutating func whole() -> StreakLedger {
         StreakLedger(
-            start: first.start,
+            start: short.start,
             participants: short.participants,
             contributions: contributions.shuffled(using: &shuffling),
             recoveries: short.recoveries,
             pauses: pauses,
             outages: outages,
-            freezeGrants: first.freezeGrants,
+            freezeGrants: grants,
             manualFreezes: manualFreezes,
+            protections: short.protections,
             longestShown: short.longestShown
         )
+    }
+
+    /// SD-7: an outage that is declared afterwards takes nothing away.
+    private mutating func checkOutage(_ change: StreakChange) {
+        var before = change.ledger
+        before.outages.removeAll { $0.declaredAt == now }
+        let count = fold(before, policy, at: now).count
+        if change.state.count < count { violation = "an outage took the count from \(count) to \(change.state.count)" }
     }
 
     private mutating func check(_ change: StreakChange) {
@@ -140,10 +177,10 @@ struct RandomHistory {
         for effect in change.effects {
             let isAgain = emitted.updateValue(effect, forKey: effect.key) != nil
             // Where freezes extend the count, an outage may lower it and a milestone be reached again: the key shows it.
-            if isAgain, policy.freezes == nil || !effect.key.hasPrefix("milestone") { violation = "emitted twice: \(effect.key)" }
+            if isAgain, !isRepeatable(effect) { violation = "emitted twice: \(effect.key)" }
         }
         if state.longest < state.count { violation = "longest \(state.longest) < count \(state.count)" }
-        let elapsed = first.firstDate.distance(to: newest) + 1
+        let elapsed = change.ledger.firstDate.distance(to: newest) + 1
         if state.count > elapsed { violation = "count \(state.count) in \(elapsed) dates" }
         if state.longest < change.before.longest { violation = "longest fell" }
         if let problem = rule(state) { violation = problem }
@@ -152,13 +189,32 @@ struct RandomHistory {
         if used - returned != state.tokensInUse || returned != state.tokensReturned {
             violation = "\(used) tokens used, \(returned) returned, but \(state.tokensInUse) in use"
         }
-        guard policy.freezes != nil else { return }
-        let spent = emitted.keys.count { $0.hasPrefix("freeze-spent:") }
-        let back = emitted.keys.count { $0.hasPrefix("freeze-returned:") }
-        let open = change.ledger.manualFreezes.count { $0.at <= now && state.mark(on: $0.date) == .open }
-        if state.freezesLeft != max(0, granted - spent + back - open) {
-            violation = "\(granted) freezes − \(spent) spent + \(back) returned − \(open) set ≠ \(state.freezesLeft)"
+        if policy.onBreak == .restart, let due = state.nextDue, due <= now { violation = "due \(due) is past" }
+        // It folds everything from the start: now and then is enough.
+        if policy.freezes != nil, isThorough || commands.count % 8 == 0 { checkFreezes(state) }
+    }
+
+    /// Whether it may be found again after it was undone: where dates that were not contributed for extend the count, or a break is undone
+    /// that a later fact brings back. The key shows it.
+    private func isRepeatable(_ effect: StreakEffect) -> Bool {
+        policy.freezes != nil && (effect.key.hasPrefix("milestone") || effect.key.hasPrefix("freeze-earned"))
+    }
+
+    /// Freezes come from grants and counts and go to frozen dates: none is lost that was paid for, none is used twice.
+    private mutating func checkFreezes(_ state: StreakState) {
+        let whole = fold(self.whole(), policy, at: now)
+        var (earned, lost) = (0, 0)
+        for case .freezeEarned(_, _, _, _, let count, let granted) in whole.log {
+            earned += granted
+            lost += count - granted
         }
+        let received = grants.filter { $0.at <= now }.map(\.count).reduce(0, +)
+        // A date whose freeze an outage gave back stays frozen.
+        let frozen = whole.log.count { if case .freezeSpent = $0 { true } else { false } }
+        if whole.freezesHeld != received + earned - frozen {
+            violation = "\(received) granted + \(earned) earned (\(lost) lost) − \(frozen) frozen ≠ \(whole.freezesHeld)"
+        }
+        if whole.freezesHeld < 0 || state.freezesLeft > state.freezesHeld { violation = "\(whole.freezesHeld) freezes in hand" }
     }
 
     private mutating func checkAgainstWhole() {

@@ -51,6 +51,7 @@ struct Story {
         }
     }
 
+    @discardableResult
     mutating func settle(_ time: String) throws -> StreakState { try at(time, .settle) }
 
     func may(_ day: Int, _ time: String) -> String { "2026-05-\(day < 10 ? "0" : "")\(day)T\(time)Z" }
@@ -66,6 +67,15 @@ struct Story {
             return error.reason
         }
     }
+}
+
+extension StreakPolicy {
+    /// The check-in's rules with no freezes but those given.
+    static let checkInEarningNone: StreakPolicy = {
+        var policy = StreakPolicy.checkIn
+        policy.freezes = Freezes(cap: 5, earnedEvery: nil)
+        return policy
+    }()
 }
 
 func day(_ text: String) -> CalendarDate { CalendarDate(text) ?? CalendarDate(dayNumber: 0) }

@@ -13,7 +13,9 @@ import StreaksDomain
 
 @testable import Runtime
 @testable import ServiceRuntime
+@testable import StreaksCheckIns
 @testable import StreaksCore
+@testable import StreaksLeaderboards
 @testable import StreaksMutual
 @testable import StreaksProgress
 @testable import StreaksPrompts
@@ -32,7 +34,10 @@ struct AllStreaks: Sendable {
     private let billing: BillingClient
     private let logger: Logger
 
-    static let extensions = StreakExtensions(kinds: [MutualEvents()], followers: [ProgressFollower(), ReminderFollower()])
+    static let extensions = StreakExtensions(
+        kinds: [MutualEvents(), CheckInsFeature.events],
+        followers: [ProgressFollower(), ReminderFollower(), CheckInFollower(), BoardFollower()]
+    )
 
     init(
         database: Database,
@@ -67,6 +72,9 @@ struct AllStreaks: Sendable {
         )
     }
     private var prompts: PromptsOfStreaks { PromptsOfStreaks(reads: reads, clock: clock) }
+    private var celebrated: CelebratedStreaks {
+        CelebratedStreaks(store: core.store, blocks: core.blocks, circles: core.circles, clock: clock)
+    }
     private var today: Today { Today(profiles: core.profiles, clock: clock) }
 
     /// Everything that is consumed, by any feature.
@@ -78,7 +86,7 @@ struct AllStreaks: Sendable {
 
     func settlement(mostAtOnce: Int = SettlementJob.mostAtOnce, metrics: Metrics = Metrics()) -> SettlementJob {
         SettlementJob(
-            kinds: [.mutual],
+            kinds: [.mutual, .checkIn],
             writer: writer,
             work: mutations.work,
             logger: Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() },
@@ -139,7 +147,7 @@ extension AllStreaks {
     }
 
     func getMilestoneData(_ request: GetMilestoneDataRequest, context: CallContext) async throws -> MilestoneData {
-        try await GetMilestoneData(views: views, profiles: core.profiles, cards: cards).handle(request, context)
+        try await GetMilestoneData(streaks: celebrated, profiles: core.profiles, cards: cards).handle(request, context)
     }
 
     func startForFriendship(_ request: StartForFriendshipRequest, context: CallContext) async throws -> StartForFriendshipReply {
@@ -164,7 +172,7 @@ extension AllStreaks {
     }
 
     func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: CallContext) async throws -> GetMilestoneFactsReply {
-        try await GetMilestoneFacts(views: views).handle(request, context)
+        try await GetMilestoneFacts(streaks: celebrated).handle(request, context)
     }
 
     func getMembership(_ request: GetMembershipRequest, context: CallContext) async throws -> GetMembershipReply {

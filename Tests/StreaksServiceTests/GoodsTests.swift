@@ -15,7 +15,11 @@ struct GoodsTests {
             userID: ann,
             goods: goods.sorted { $0.key < $1.key }.map { GoodCount(good: $0.key, count: $0.value) }
         )
-        let reply = try await GrantGoods(mutations: world.mutations).handle(request, World.by(ann)).reply
+        let reply = try await GrantGoods(
+            freezes: BoughtFreezes(writer: world.service.writer),
+            profiles: world.service.core.profiles,
+            mutations: world.mutations
+        ).handle(request, World.by(ann)).reply
         return Dictionary(uniqueKeysWithValues: reply.stock.map { ($0.good, $0.count) })
     }
 
@@ -25,16 +29,19 @@ struct GoodsTests {
             userID: ann,
             grantID: OperationID(high: 9, low: grant)
         )
-        return try await TakeBackGoods(mutations: world.mutations).handle(request, World.by(ann)).reply
+        return try await TakeBackGoods(freezes: BoughtFreezes(writer: world.service.writer), mutations: world.mutations).handle(
+            request,
+            World.by(ann)
+        ).reply
     }
 
     @Test func `an operation grants once, also when its stored answer is gone`() async throws {
         try await withWorld(at: "2026-01-05T12:00:00Z") { world in
-            #expect(try await grant(world, 1, ["freeze": 2, "shield": 1]) == ["freeze": 2, "shield": 1])
-            #expect(try await grant(world, 1, ["freeze": 2, "shield": 1]) == ["freeze": 2, "shield": 1])
+            #expect(try await grant(world, 1, ["restore": 2, "shield": 1]) == ["restore": 2, "shield": 1])
+            #expect(try await grant(world, 1, ["restore": 2, "shield": 1]) == ["restore": 2, "shield": 1])
             try await world.database.execute("DELETE FROM stored_reply")
-            #expect(try await grant(world, 1, ["freeze": 2, "shield": 1]) == ["freeze": 2, "shield": 1])
-            #expect(try await grant(world, 2, ["freeze": 1]) == ["freeze": 3])
+            #expect(try await grant(world, 1, ["restore": 2, "shield": 1]) == ["restore": 2, "shield": 1])
+            #expect(try await grant(world, 2, ["restore": 1]) == ["restore": 3])
             let error = await #expect(throws: ServiceError.self) { try await grant(world, 3, ["coins": 1]) }
             #expect(error?.reason == "UNKNOWN_GOOD")
         }
@@ -42,16 +49,16 @@ struct GoodsTests {
 
     @Test func `what is unused is taken back once, and what is missing is said`() async throws {
         try await withWorld(at: "2026-01-05T12:00:00Z") { world in
-            _ = try await grant(world, 1, ["freeze": 5])
+            _ = try await grant(world, 1, ["restore": 5])
             try await world.database.execute("UPDATE goods_stock SET count = 2")
             let reply = try await takeBack(world, 2, of: 1)
             #expect(reply.taken.map(\.count) == [2] && reply.missing.map(\.count) == [3])
             try await world.database.execute("DELETE FROM stored_reply")
             #expect(try await takeBack(world, 2, of: 1) == reply)
             // A later purchase is not taken for it.
-            #expect(try await grant(world, 3, ["freeze": 4]) == ["freeze": 4])
+            #expect(try await grant(world, 3, ["restore": 4]) == ["restore": 4])
             #expect(try await takeBack(world, 2, of: 1) == reply)
-            #expect(try await grant(world, 4, ["freeze": 1]) == ["freeze": 5])
+            #expect(try await grant(world, 4, ["restore": 1]) == ["restore": 5])
             #expect(try await takeBack(world, 5, of: 77).taken.isEmpty, "nothing was granted by it")
         }
     }
@@ -62,7 +69,7 @@ struct GoodsTests {
                 for number in 1...40 {
                     // Each comes twice.
                     tasks.addTask {
-                        do { _ = try await grant(world, UInt64(number % 20 + 1), ["freeze": 1, "repair": 2]) } catch let error
+                        do { _ = try await grant(world, UInt64(number % 20 + 1), ["restore": 1, "repair": 2]) } catch let error
                             as ServiceError
                             where error.reason == "REQUEST_IN_PROGRESS"
                         {}
@@ -70,7 +77,7 @@ struct GoodsTests {
                 }
                 try await tasks.waitForAll()
             }
-            #expect(try await grant(world, 99, ["freeze": 1, "repair": 1]) == ["freeze": 21, "repair": 41])
+            #expect(try await grant(world, 99, ["restore": 1, "repair": 1]) == ["restore": 21, "repair": 41])
         }
     }
 }

@@ -1,4 +1,5 @@
 import AuthAPI
+import BillingAPI
 import Database
 import Foundation
 import Kernel
@@ -52,6 +53,25 @@ import Wire
                 )
                 try await settle()
                 return nil
+            case .changePlan(let user, let isPremium, let until):
+                let event = EntitlementsChanged(
+                    userID: user,
+                    version: versions.next(),
+                    plan: isPremium ? .premium : .free,
+                    expiresAt: isPremium ? until : nil
+                )
+                let accounts = AccountConsumers(writer: writer)
+                // Redelivery changes nothing.
+                for _ in 1...2 {
+                    try await world.consume(event, by: [EntitlementReplica().handler(changed: accounts.entitlementsChanged)])
+                }
+                return nil
+            case .join(let user, let zones):
+                return try await world.work.run(trace: "", requestID: "") { work in
+                    _ = try await ZoneRepository.add(zones.zone(at: now), of: user, since: now - .days(400), work.sql)
+                    guard let stored = try await writer.store.lock([id], work.sql).first else { throw ServiceError.internal }
+                    return try await writer.join(user, stored, work).change.creditedTo
+                }
             default:
                 return try await world.work.run(trace: "", requestID: "") { work in
                     guard let stored = try await writer.store.lock([id], work.sql).first else { throw ServiceError.internal }
@@ -103,13 +123,14 @@ import Wire
             check("due date", row.nextDue == state.nextDue)
             let short = fold(stored.ledger, writer.policy(for: row.kind), at: now)
             check("checkpoint", short.count == state.count && short.freezesLeft == state.freezesLeft)
+            check("protection", short.protections == state.protections && short.freeDatesLeft == state.freeDatesLeft)
             return problems
         }
     }
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../StreaksDomainTests")
         .standardizedFileURL
-    private static let kinds = ["mutual": StreakKind.mutual, "check_in": .checkIn]
+    private static let kinds = ["mutual": StreakKind.mutual, "check_in": .checkIn, "typed": .socialShare, "team": .team]
 
     /// Plays the cases of the kinds that the store has, each in a world of its own.
     private func play(_ file: Data) async throws -> [CaseReplay.Result] {
@@ -126,10 +147,11 @@ import Wire
     private func begin(_ start: CaseStart, _ kind: StreakKind, _ world: World) async throws -> any CaseStreak {
         for table in [
             "streak", "streak_member", "contribution", "streak_cover", "streak_freeze", "streak_pause", "streak_checkpoint",
+            "streak_protection", "streak_former_stay",
         ] {
             try await world.database.execute("DELETE FROM \(identifier: table)")
         }
-        for table in ["outage", "zone_change", "profile_replica"] {
+        for table in ["outage", "zone_change", "profile_replica", "plan_change", "entitlement_replica"] {
             try await world.database.execute("DELETE FROM \(identifier: table)")
         }
         world.clock.set(start.ledger.start)

@@ -181,7 +181,11 @@ struct StreakViewTests {
                     context: StreaksWorld.by(user)
                 )
             }
-            #expect(try await facts(ann, 0, streak) == GetMilestoneFactsReply(isMember: true, friendID: bob))
+            #expect(
+                try await facts(ann, 0, streak)
+                    == GetMilestoneFactsReply(isMember: true, friendID: bob, emoji: "🔥", style: "orange"),
+                "a card of two says by its people what it is about"
+            )
             for _ in 1...15 {
                 for user in [ann, bob] { try await world.post(user, to: [streak]) }
                 world.clock.advance(by: .days(1))

@@ -69,20 +69,7 @@ struct World {
 
     /// What an event of another service does.
     func consume(_ event: any Event, by handlers: [EventHandler]? = nil) async throws {
-        let body = try event.serialized()
-        for handler in handlers ?? service.consumers where handler.subject == type(of: event).subject {
-            try await work.run(trace: "", requestID: "") { work in
-                let stored = StoredEvent(
-                    id: work.ids.make(),
-                    aggregate: "",
-                    subject: handler.subject,
-                    trace: "",
-                    requestID: "",
-                    body: body
-                )
-                try await handler.handle(stored, work)
-            }
-        }
+        try await work.consume(event, by: handlers ?? service.consumers)
     }
 
     func premium(_ user: UserID, _ isPremium: Bool = true, version: Int64 = 1) async throws {

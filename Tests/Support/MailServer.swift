@@ -1,5 +1,4 @@
 package import Foundation
-import Processes
 import Synchronization
 
 /// A mail server (aiosmtpd) in a process of its own; it ends with this process or when it is released.
@@ -32,20 +31,11 @@ package final class MailServer: Sendable {
         let certificate: String
     }
 
-    private let folder: URL
+    private let process: StandIn
     private let arguments: [String]
-    private let state = Mutex<(child: ChildProcess?, report: Report?)>((nil, nil))
+    private let report = Mutex<Report?>(nil)
 
-    private init(folder: URL, arguments: [String]) { (self.folder, self.arguments) = (folder, arguments) }
-
-    deinit {
-        let child = state.withLock { $0.child }
-        child?.signal(SIGKILL)
-        Task { [folder] in
-            _ = await child?.waitForExit()
-            try? FileManager.default.removeItem(at: folder)
-        }
-    }
+    private init(process: StandIn, arguments: [String]) { (self.process, self.arguments) = (process, arguments) }
 
     /// Starts a server and waits until it listens.
     ///
@@ -55,10 +45,8 @@ package final class MailServer: Sendable {
     package static func start(_ encryption: Encryption = .none, login: String = "", refusesSender: Bool = false) async throws
         -> MailServer
     {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mail-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let server = MailServer(
-            folder: folder,
+            process: try StandIn("mail"),
             arguments: [encryption.rawValue, login, refusesSender ? "refuse-sender" : ""]
         )
         try await server.start()
@@ -67,46 +55,29 @@ package final class MailServer: Sendable {
 
     /// Starts it again after it was killed, on the same port.
     package func start() async throws {
-        let file = folder.appendingPathComponent("ready")
-        try? FileManager.default.removeItem(at: file)
-        let child = try await ChildProcess.spawn(
-            Command(
-                executable: try await PythonPackages.mail.value,
-                arguments: [PythonPackages.file("Mail/serve.py"), file.path, folder.path, "\(port)"] + arguments,
-                environment: Command.inherited(),
-                output: folder.appendingPathComponent("log").path
-            )
+        let data = try await process.start(
+            "Mail/serve.py",
+            [process.file("ready").path, process.folder.path, "\(port)"] + arguments,
+            by: try await PythonPackages.mail.value,
+            ready: "ready"
         )
-        state.withLock { $0.child = child }
-        let end = ContinuousClock.now.advanced(by: .seconds(120))
-        while ContinuousClock.now < end, !child.hasExited {
-            if let data = try? Data(contentsOf: file) {
-                let report = try JSONDecoder().decode(Report.self, from: data)
-                return state.withLock { $0.report = report }
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        let log = (try? String(contentsOf: folder.appendingPathComponent("log"), encoding: .utf8)) ?? ""
-        throw PythonPackages.Failure(description: "the mail server did not start: \(log)")
+        let new = try JSONDecoder().decode(Report.self, from: data)
+        report.withLock { $0 = new }
     }
 
     /// Kills it, and waits until it is gone.
-    package func kill() async {
-        let child = state.withLock { $0.child }
-        child?.signal(SIGKILL)
-        _ = await child?.waitForExit()
-    }
+    package func kill() async { await process.kill() }
 
     /// What was handed over until now, in order.
     package var messages: [Message] {
         get throws {
-            try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            try FileManager.default.contentsOfDirectory(at: process.folder, includingPropertiesForKeys: nil)
                 .filter { $0.pathExtension == "json" }.sorted { $0.lastPathComponent < $1.lastPathComponent }
                 .map { try JSONDecoder().decode(Message.self, from: try Data(contentsOf: $0)) }
         }
     }
 
-    package var port: Int { state.withLock { $0.report?.port ?? 0 } }
+    package var port: Int { report.withLock { $0?.port ?? 0 } }
     /// The file of its certificate, which it has signed itself.
-    package var certificate: String { state.withLock { $0.report?.certificate ?? "" } }
+    package var certificate: String { report.withLock { $0?.certificate ?? "" } }
 }

@@ -36,6 +36,8 @@ extension PostgresServer {
             applicationName: "test",
             poolSize: poolSize
         )
+        // The server is up, however long it takes while everything runs at once.
+        configuration.probeTimeout = .seconds(60)
         adjust(&configuration)
         let database = Database(configuration, logger: logger)
         try await database.start()

@@ -31,17 +31,19 @@ public final class PostgresTemplate: Sendable {
     ///
     /// - Parameters:
     ///   - poolSize: connections, at most; the shared server allows 500 in all.
+    ///   - observer: notified of every statement.
     ///   - adjust: changes further settings.
     nonisolated(nonsending) public func withDatabase<Result>(
         poolSize: Int = 4,
         logger: Logger = PostgresServer.silence,
+        observer: (any DatabaseObserver)? = nil,
         adjust: (inout DatabaseConfiguration) -> Void = { _ in },
         _ body: (Database) async throws -> Result
     ) async throws -> Result {
         let (server, copy) = try await copied()
         var configuration = Self.configuration(server.server, copy, poolSize: poolSize)
         adjust(&configuration)
-        let database = Database(configuration, logger: logger)
+        let database = Database(configuration, logger: logger, observer: observer)
         do {
             try await database.start()
             let result = try await body(database)

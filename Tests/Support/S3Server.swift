@@ -4,80 +4,44 @@ import Synchronization
 
 /// moto's S3 server in a process of its own; it ends with this process or when it is released.
 package final class S3Server: Sendable {
-    private struct State {
-        var child: ChildProcess?
-        var port = 0
-        var key = ""
-        var secret = ""
-    }
-
     private struct Report: Decodable {
         let port: Int
         let key: String
         let secret: String
     }
 
-    private let folder: URL
+    private let process: StandIn
     private let buckets: [String]
     private let isChecked: Bool
-    private let state = Mutex(State())
+    private let report = Mutex(Report(port: 0, key: "", secret: ""))
 
-    private init(folder: URL, buckets: [String], isChecked: Bool) {
-        (self.folder, self.buckets, self.isChecked) = (folder, buckets, isChecked)
-    }
-
-    deinit {
-        let child = state.withLock { $0.child }
-        child?.signal(SIGKILL)
-        Task { [folder] in
-            _ = await child?.waitForExit()
-            try? FileManager.default.removeItem(at: folder)
-        }
+    private init(process: StandIn, buckets: [String], isChecked: Bool) {
+        (self.process, self.buckets, self.isChecked) = (process, buckets, isChecked)
     }
 
     /// Starts a server with empty buckets and waits until it answers.
     ///
     /// - Parameter isChecked: Whether it checks signatures in headers; those of links it cannot, and then refuses all links.
     package static func start(buckets: [String], isChecked: Bool = true) async throws -> S3Server {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("s3-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let server = S3Server(folder: folder, buckets: buckets, isChecked: isChecked)
+        let server = S3Server(process: try StandIn("s3"), buckets: buckets, isChecked: isChecked)
         try await server.start()
         return server
     }
 
     /// Starts it again after it was killed, on the same port and for the same credentials, with empty buckets.
     package func start() async throws {
-        let file = folder.appendingPathComponent("ready")
-        try? FileManager.default.removeItem(at: file)
-        let child = try await ChildProcess.spawn(
-            Command(
-                executable: try await PythonPackages.s3.value,
-                arguments: [PythonPackages.script("serve.py"), file.path, "\(port)", isChecked ? "checked" : "unchecked"]
-                    + buckets,
-                environment: Command.inherited(),
-                output: folder.appendingPathComponent("log").path
-            )
+        let data = try await process.start(
+            "S3/serve.py",
+            [process.file("ready").path, "\(port)", isChecked ? "checked" : "unchecked"] + buckets,
+            by: try await PythonPackages.s3.value,
+            ready: "ready"
         )
-        state.withLock { $0.child = child }
-        let end = ContinuousClock.now.advanced(by: .seconds(120))
-        while ContinuousClock.now < end, !child.hasExited {
-            if let data = try? Data(contentsOf: file) {
-                let report = try JSONDecoder().decode(Report.self, from: data)
-                return state.withLock { ($0.port, $0.key, $0.secret) = (report.port, report.key, report.secret) }
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        let log = (try? String(contentsOf: folder.appendingPathComponent("log"), encoding: .utf8)) ?? ""
-        throw PythonPackages.Failure(description: "the S3 server did not start: \(log)")
+        let new = try JSONDecoder().decode(Report.self, from: data)
+        report.withLock { $0 = new }
     }
 
     /// Kills it, and waits until it is gone.
-    package func kill() async {
-        let child = state.withLock { $0.child }
-        child?.signal(SIGKILL)
-        _ = await child?.waitForExit()
-    }
+    package func kill() async { await process.kill() }
 
     /// Every key of a bucket, as boto3 sees them.
     package func keys(in bucket: String) async throws -> [String] {
@@ -89,8 +53,8 @@ package final class S3Server: Sendable {
         return result.text.split(separator: "\n").map(String.init)
     }
 
-    package var port: Int { state.withLock { $0.port } }
+    package var port: Int { report.withLock { $0.port } }
     package var endpoint: String { "http://127.0.0.1:\(port)" }
-    package var key: String { state.withLock { $0.key } }
-    package var secret: String { state.withLock { $0.secret } }
+    package var key: String { report.withLock { $0.key } }
+    package var secret: String { report.withLock { $0.secret } }
 }

@@ -1,5 +1,5 @@
 /// Deterministic random numbers: a failing seed fails again.
-public struct Seeded: RandomNumberGenerator {
+public struct Seeded: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// The same seed gives the same numbers.

@@ -10,7 +10,10 @@ struct CommandTests {
     @Test func `only deploy/build calls SwiftPM, in one environment`() throws {
         // A changed variable has SwiftPM evaluate the whole package again, and other options have it compile everything again.
         let scripts =
-            ["dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "generate"].map {
+            [
+                "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py",
+                "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "generate",
+            ].map {
                 "deploy/\($0)"
             } + [
                 ".ci/run"

@@ -16,6 +16,11 @@ struct ProtoFieldTests {
         "TodaysPrompt.id": "a name, `food-01`",
         "SnapWindowOpened.prompt_id": "a name, `food-01`",
         "SnapWindowClosing.prompt_id": "a name, `food-01`",
+        "ConfirmPurchaseRequest.transaction_id": "the store's own",
+        "CheckInPayment.transaction_id": "the store's own, or an operation's where coins or XP were paid",
+        "EarnedBadge.id": "a name, `second_chance`",
+        "BadgeItem.id": "a name, `week_warrior`",
+        "UnlockItem.id": "a name, `flame_color_gold`",
     ]
 
     @Test func `ids and dates in the protos of services are typed`() {

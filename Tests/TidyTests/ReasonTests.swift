@@ -6,17 +6,19 @@ struct ReasonTests {
 
     init() throws { tree = try SourceTree.loaded.get() }
 
-    /// What is thrown and never reaches a caller, or has no method yet.
+    private static let habits = "the engine judges habits, and no route records them yet"
+
+    /// What is thrown and never reaches a caller.
     private static let unseen: [String: String] = [
         "LEDGER_TOO_SHORT": "the writer loads more and tries again",
+        "NO_HABIT": "commands of habits are applied to habits only",
         "OPERATION_CONFLICT": "one operation id with two requests: the services that call never do that",
         "KEY_CONFLICT": "blob keys are made by the services",
-        "ALREADY_PAUSED": "no method pauses yet", "NOT_PAUSED": "no method pauses yet",
-        "PAUSE_NOT_ALLOWED": "no method pauses yet", "PAUSE_TOO_LONG": "no method pauses yet",
-        "FREEZE_NOT_NEEDED": "no method freezes yet", "NO_FREEZES_AVAILABLE": "no method freezes yet",
         "METHOD_NOT_ALLOWED": "of no operation: there is none",
         "NOT_A_MEMBER": "part of the outcome of a snap", "ALREADY_POSTED": "part of the outcome of a snap, and declared by media",
         "CAPTURED_IN_FUTURE": "part of the outcome of a snap, and declared by media",
+        "DATE_IN_FUTURE": Self.habits, "DATE_TOO_OLD": Self.habits, "DATE_NOT_DUE": Self.habits,
+        "COMPLETION_NOT_FOUND": Self.habits,
     ]
 
     /// The page's own list: what the gateway and the runtime refuse.

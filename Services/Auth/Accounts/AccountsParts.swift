@@ -98,6 +98,7 @@ struct AccountsParts {
                 mutations: mutations
             ),
             login: Login(
+                accounts: core.accounts,
                 lifecycle: core.lifecycle,
                 loginFailures: loginFailures,
                 passwords: passwords,

@@ -18,11 +18,10 @@ struct SessionIssuer: Sendable {
     /// A new session of an account, with its first pair of tokens.
     ///
     /// - Parameter verified: the hash the password was compared with; one that was changed meanwhile lets no one in.
-    /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed.
+    /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed, `PasswordChanged`.
     func signIn(_ id: UserID, verified: String? = nil, _ work: UnitOfWork) async throws -> SignInReply {
-        guard let account = try await core.accounts.lockShared(id, work.sql),
-            verified == nil || account.passwordHash == verified
-        else { throw ServiceError.invalidCredentials }
+        guard let account = try await core.accounts.lockShared(id, work.sql) else { throw ServiceError.invalidCredentials }
+        guard verified == nil || account.passwordHash == verified else { throw PasswordChanged() }
         try await requireUsable(id, work)
         let session: SessionID = work.ids.make()
         let token = refreshTokens.first()
@@ -63,6 +62,9 @@ struct SessionIssuer: Sendable {
         if let refusal = life.refusal { throw refusal }
     }
 }
+
+/// The account has another password hash than the one that a password was compared with.
+struct PasswordChanged: Error {}
 
 extension ServiceError {
     static let invalidCredentials = ServiceError(.unauthenticated, "INVALID_CREDENTIALS", "E-mail or password is wrong.")

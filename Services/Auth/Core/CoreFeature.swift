@@ -11,7 +11,13 @@ package enum CoreFeature {
         settings: [LinkSettings.publicURL],
         migrations: [
             MigrationSet("entitlement_replica", EntitlementReplica.migrations),
-            MigrationSet("core", [Migration(version: 1, name: "accounts", sql: PackageResources.V0001_accounts_sql)]),
+            MigrationSet(
+                "core",
+                [
+                    Migration(version: 1, name: "accounts", sql: PackageResources.V0001_accounts_sql),
+                    Migration(version: 2, name: "rewards", sql: PackageResources.V0002_rewards_sql),
+                ]
+            ),
         ],
         personalData: [.core, EntitlementReplica.personalData(exportedAs: "plan")],
         isAlwaysLoaded: true

@@ -3,7 +3,7 @@ internal import Runtime
 /// The files by which phones know which app opens links of this server.
 struct AppFiles: Sendable {
     /// The links that open in the app: those of mails, and shared pages of media.
-    private static let paths = ["/verify/*", "/reset/*", "/s/*"]
+    private static let paths = ["/verify/*", "/reset/*", "/s/*", "/c/*"]
 
     /// For `apple-app-site-association`; nil when there is no app.
     let apple: String?

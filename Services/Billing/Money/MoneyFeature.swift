@@ -17,6 +17,8 @@ package enum MoneyFeature {
                     Migration(version: 1, name: "ledger", sql: PackageResources.V0001_ledger_sql),
                     Migration(version: 2, name: "subscriptions", sql: PackageResources.V0002_subscriptions_sql),
                     Migration(version: 3, name: "store", sql: PackageResources.V0003_store_sql),
+                    Migration(version: 4, name: "confirmed", sql: PackageResources.V0004_confirmed_sql),
+                    Migration(version: 5, name: "transfer", sql: PackageResources.V0005_transfer_sql),
                 ]
             )
         ],

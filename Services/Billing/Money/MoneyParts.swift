@@ -19,6 +19,7 @@ struct MoneyParts {
     private let purchases: Purchases
     private let events: StoreEvents
     private let questions: StoreQuestions
+    private let useful: UsefulGoods
 
     init(_ environment: ServiceEnvironment) throws {
         let (settings, database) = (environment.settings, environment.database)
@@ -33,6 +34,7 @@ struct MoneyParts {
         wallets = WalletViews(ledger: ledger)
         catalog = CatalogRepository(database: database)
         customers = Customers(database: database, bus: environment.bus)
+        useful = UsefulGoods(goods: GoodsClient(environment.bus))
         purchases = Purchases(
             repository: PurchaseRepository(database: database),
             ledger: ledger,
@@ -62,7 +64,10 @@ struct MoneyParts {
     var all: FeatureParts {
         FeatureParts(
             endpoints: billing + store,
-            consumers: [TokenEarnedConsumer.handler(ledger), TokenReturnedConsumer.handler(tokens)],
+            consumers: [
+                TokenEarnedConsumer.handler(ledger), TokenReturnedConsumer.handler(tokens), CoinsEarnedConsumer.handler(ledger),
+                LifetimeConsumer.handler(events.entitling),
+            ],
             jobs: BillingJobs(
                 events: events,
                 questions: questions,
@@ -93,9 +98,20 @@ struct MoneyParts {
                 catalog: catalog,
                 purchases: purchases.repository,
                 wallets: wallets,
+                useful: useful,
                 clock: environment.clock
             ),
-            purchase: Purchase(catalog: catalog, purchases: purchases, wallets: wallets, mutations: mutations),
+            purchase: Purchase(
+                catalog: catalog,
+                purchases: purchases,
+                wallets: wallets,
+                useful: useful,
+                mutations: mutations
+            ),
+            confirmPurchase: ConfirmPurchase(
+                confirmations: Confirmations(purchases: purchases, questions: questions),
+                mutations: mutations
+            ),
             getUserWallet: GetUserWallet(wallets: wallets),
             grantToUser: GrantToUser(ledger: ledger, customers: customers, mutations: mutations, logger: environment.logger)
         )

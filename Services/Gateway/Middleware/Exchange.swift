@@ -45,11 +45,13 @@ struct Exchange: Sendable {
     }
 
     /// The error envelope (PF-1), with `Retry-After` when the error says when.
-    func failure(_ error: ServiceError) -> Response {
+    ///
+    /// - Parameter isExact: for a route whose bodies follow a published interface.
+    func failure(_ error: ServiceError, isExact: Bool = false) -> Response {
         var response = response(
             status: Self.status(of: error),
             contentType: Self.json,
-            bytes: ErrorEnvelope.json(error, requestID: requestID)
+            bytes: ErrorEnvelope.json(error, requestID: requestID, isExact: isExact)
         )
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthenticated { response.headers[.wwwAuthenticate] = "Bearer" }

@@ -15,8 +15,8 @@ struct DocumentationRoutes: Sendable {
     /// A page without scripts or anything from elsewhere: every route with its purpose.
     func page(_ exchange: Exchange) -> Response {
         let rows = catalog.routes.routes.map { route in
-            "<tr><td><code>\(route.verb)</code></td><td><code>\(Self.escaped(route.template))</code></td>"
-                + "<td>\(Self.escaped(route.service)).\(Self.escaped(route.method))</td><td>\(route.policy.auth)</td></tr>"
+            "<tr><td><code>\(route.verb)</code></td><td><code>\(route.template.escapedForHTML)</code></td>"
+                + "<td>\(route.service.escapedForHTML).\(route.method.escapedForHTML)</td><td>\(route.policy.auth)</td></tr>"
         }
         let html = """
             <!doctype html><html lang="en"><meta charset="utf-8"><title>StreakSnap API</title>
@@ -26,9 +26,5 @@ struct DocumentationRoutes: Sendable {
             <table><tr><th>method</th><th>path</th><th>RPC</th><th>who</th></tr>\(rows.joined(separator: "\n"))</table></html>
             """
         return exchange.response(status: 200, contentType: "text/html; charset=utf-8", bytes: Array(html.utf8))
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 }

@@ -284,4 +284,6 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var cost: UInt32 = 1
     /// What its handler may refuse: values of `error.code`.
     public internal(set) var reasons: [String] = []
+    /// The bodies follow a published interface to the letter.
+    public internal(set) var exact = false
 }

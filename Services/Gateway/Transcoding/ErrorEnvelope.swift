@@ -7,21 +7,17 @@ public enum ErrorEnvelope {
     /// - Parameters:
     ///   - error: its reason becomes `error.code`.
     ///   - requestID: becomes `meta.request_id`.
-    public static func json(_ error: ServiceError, requestID: String) -> [UInt8] {
+    ///   - isExact: for routes whose bodies follow a published interface (`exact`): `details` is an object, and 401 has one code.
+    public static func json(_ error: ServiceError, requestID: String, isExact: Bool = false) -> [UInt8] {
         var out = JSONText()
         out.object { out in
             out.member("success") { $0.raw("false") }
             out.member("error") { out in
                 out.object { out in
-                    out.member("code") { $0.string(error.reason) }
+                    out.member("code") { $0.string(isExact && error.code == .unauthenticated ? "UNAUTHORIZED" : error.reason) }
                     out.member("message") { $0.string(error.message) }
                     out.member("details") { out in
-                        out.array(error.details) { out, detail in
-                            out.object { out in
-                                out.member("field") { $0.string(detail.field) }
-                                out.member("message") { $0.string(detail.message) }
-                            }
-                        }
+                        if isExact { out.fields(error.details) } else { out.list(error.details) }
                     }
                 }
             }
@@ -30,6 +26,16 @@ public enum ErrorEnvelope {
             }
         }
         return out.bytes
+    }
+
+    /// Whether a detail's message is written as it is in an object: a number or a flag of JSON.
+    static func isLiteral(_ text: String) -> Bool {
+        if text == "true" || text == "false" { return true }
+        let digits = Array((text.hasPrefix("-") ? text.dropFirst() : Substring(text)).utf8)
+        let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), digits.count <= 18 else { return false }
+        guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (48...57).contains($0) } }) else { return false }
+        return parts[0].count == 1 || parts[0].first != UInt8(ascii: "0")
     }
 
     /// The HTTP status of a code: google.rpc.Code's own mapping, with ABORTED as 409 (PF-2).
@@ -100,4 +106,30 @@ struct JSONText {
 
     mutating func member(_ name: String, string text: String) { member(name) { $0.string(text) } }
     mutating func member(_ name: String, raw text: String) { member(name) { $0.raw(text) } }
+}
+
+extension JSONText {
+    /// `[{"field","message"}]`.
+    fileprivate mutating func list(_ details: [ServiceError.Detail]) {
+        array(details) { out, detail in
+            out.object { out in
+                out.member("field") { $0.string(detail.field) }
+                out.member("message") { $0.string(detail.message) }
+            }
+        }
+    }
+
+    /// `{field: message}`, each field once; a message that is a number or a flag is one.
+    fileprivate mutating func fields(_ details: [ServiceError.Detail]) {
+        var known: Set<String> = []
+        object { out in
+            for detail in details {
+                let name = detail.field.isEmpty ? "request" : detail.field
+                guard known.insert(name).inserted else { continue }
+                out.member(name) { out in
+                    if ErrorEnvelope.isLiteral(detail.message) { out.raw(detail.message) } else { out.string(detail.message) }
+                }
+            }
+        }
+    }
 }

@@ -12,6 +12,8 @@ enum ErrorReasons {
     static let path = ["MALFORMED_PATH"]
     /// Where the caller must be signed in.
     static let signedIn = ["AUTHENTICATION_REQUIRED", "INVALID_TOKEN", "SESSION_REVOKED", "TOKEN_EXPIRED", "UNAUTHENTICATED"]
+    /// The same where bodies follow a published interface (`exact`).
+    static let signedInExactly = ["UNAUTHORIZED"]
     static let noGuests = ["GUEST_NOT_ALLOWED"]
     static let administrators = ["ADMIN_ONLY"]
     /// Where there is a body.
@@ -42,9 +44,9 @@ extension Route {
         if !pattern.variables.isEmpty { all.formUnion(ErrorReasons.path) }
         switch policy.auth {
         case .none, .secret, .internal: break
-        case .guest: all.formUnion(ErrorReasons.signedIn)
-        case .user: all.formUnion(ErrorReasons.signedIn + ErrorReasons.noGuests)
-        case .admin: all.formUnion(ErrorReasons.signedIn + ErrorReasons.noGuests + ErrorReasons.administrators)
+        case .guest: all.formUnion(signedIn)
+        case .user: all.formUnion(signedIn + ErrorReasons.noGuests)
+        case .admin: all.formUnion(signedIn + ErrorReasons.noGuests + ErrorReasons.administrators)
         }
         if policy.upload != nil {
             all.formUnion(ErrorReasons.upload)
@@ -58,6 +60,8 @@ extension Route {
         if policy.body?.blobField.isEmpty == false { all.formUnion(ErrorReasons.file) }
         return all.sorted()
     }
+
+    private var signedIn: [String] { policy.exact ? ErrorReasons.signedInExactly : ErrorReasons.signedIn }
 
     /// Whether a repeat with the same `Idempotency-Key` gets the first answer (PF-4).
     var takesKey: Bool { verb != "GET" }

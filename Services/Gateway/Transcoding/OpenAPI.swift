@@ -92,12 +92,14 @@ public enum OpenAPI {
     private static func errors(_ routes: [Route]) -> [(String, JSONNode)] {
         var order: [String] = []
         var reasons: [String: Set<String>] = [:]
+        var exact: Set<String> = []
         for route in routes {
             let name = OpenAPIResponses.errorComponent(route)
             if reasons[name] == nil { order.append(name) }
+            if route.policy.exact { exact.insert(name) }
             reasons[name, default: []].formUnion(route.reasons)
         }
-        return order.map { ($0, OpenAPIResponses.error(reasons[$0, default: []].sorted())) }
+        return order.map { ($0, OpenAPIResponses.error(reasons[$0, default: []].sorted(), isExact: exact.contains($0))) }
     }
 
     private static func operation(_ route: Route, id: String, _ schemas: inout OpenAPISchemas) -> JSONNode {

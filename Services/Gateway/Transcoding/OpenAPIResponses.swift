@@ -50,8 +50,12 @@ enum OpenAPIResponses {
     }
 
     /// The error envelope (PF-1) with the codes that may stand in it.
-    static func error(_ reasons: [String]) -> JSONNode {
-        [
+    ///
+    /// - Parameter isExact: `details` is an object (`exact`).
+    static func error(_ reasons: [String], isExact: Bool = false) -> JSONNode {
+        let list: JSONNode = ["type": "array", "items": .reference("schemas/ErrorDetail")]
+        let object: JSONNode = ["type": "object", "additionalProperties": ["type": ["string", "number", "boolean"]]]
+        return [
             "type": "object", "required": ["success", "error", "meta"],
             "properties": [
                 "success": ["type": "boolean", "const": false],
@@ -59,7 +63,7 @@ enum OpenAPIResponses {
                     "type": "object", "required": ["code", "message", "details"],
                     "properties": [
                         "code": ["type": "string", "enum": .strings(reasons)], "message": ["type": "string"],
-                        "details": ["type": "array", "items": .reference("schemas/ErrorDetail")],
+                        "details": isExact ? object : list,
                     ],
                 ],
                 "meta": .reference("schemas/ReplyMeta"),
@@ -68,9 +72,10 @@ enum OpenAPIResponses {
     }
 
     /// A failure's body, with a code for an example.
-    static func errorContent(_ component: String, _ code: String, _ message: String) -> JSONNode {
+    static func errorContent(_ component: String, _ code: String, _ message: String, isExact: Bool = false) -> JSONNode {
+        let details: JSONNode = isExact ? [:] : []
         let example: JSONNode = [
-            "success": false, "error": ["code": .string(code), "message": .string(message), "details": []],
+            "success": false, "error": ["code": .string(code), "message": .string(message), "details": details],
             "meta": ["request_id": exampleID],
         ]
         return ["application/json": ["schema": .reference("schemas/" + component), "example": example]]
@@ -114,7 +119,7 @@ enum OpenAPIResponses {
                 [
                     "description": .string("Failure; `error.code` says which: \(route.reasons.joined(separator: ", "))."),
                     "headers": .object(rateLimit + [retryAfter]),
-                    "content": errorContent(component, code, "One sentence that is safe to show."),
+                    "content": errorContent(component, code, "One sentence that is safe to show.", isExact: route.policy.exact),
                 ]
             )
         )
@@ -126,7 +131,12 @@ enum OpenAPIResponses {
             "description": route.policy.stream == nil
                 ? "Too many requests (PF-5)." : "Too many requests (PF-5), or too many streams of this user are open.",
             "headers": .object(rateLimit + [retryAfter]),
-            "content": errorContent(component, "RATE_LIMITED", "Too many requests; come again later."),
+            "content": errorContent(
+                component,
+                "RATE_LIMITED",
+                "Too many requests; come again later.",
+                isExact: route.policy.exact
+            ),
         ]
     }
 
@@ -153,17 +163,21 @@ enum OpenAPIResponses {
         }
         let lifted = [route.reply.metaField, route.reply.messageField].filter { $0 >= 0 }.map { message.fields[$0] }
         let without = lifted.map(\.name)
+        let data = route.reply.dataField >= 0 ? message.fields[route.reply.dataField].typeName : nil
         var properties: [(String, JSONNode)] = [("success", ["type": "boolean", "const": true])]
         var example: JSONNode = ["success": true]
         properties.append(
             (
                 "data",
-                lifted.isEmpty
-                    ? schemas.reference(route.replyType, in: route.set, .reply)
-                    : schemas.object(message, in: route.set, .reply, without: without)
+                data.map { schemas.reference($0, in: route.set, .reply) }
+                    ?? (lifted.isEmpty
+                        ? schemas.reference(route.replyType, in: route.set, .reply)
+                        : schemas.object(message, in: route.set, .reply, without: without))
             )
         )
-        example["data"] = examples.message(route.replyType, isReply: true, without: without)
+        example["data"] =
+            data.map { examples.message($0, isReply: true) }
+            ?? examples.message(route.replyType, isReply: true, without: without)
         if route.reply.messageField >= 0 {
             let field = message.fields[route.reply.messageField]
             properties.append(("message", schemas.schemaOf(field, in: route.set, .reply)))
@@ -172,16 +186,27 @@ enum OpenAPIResponses {
         var meta: JSONNode = [:]
         if route.reply.metaField >= 0 {
             let type = message.fields[route.reply.metaField].typeName
-            properties.append(("meta", schemas.reference(type, in: route.set, .meta)))
+            properties.append(("meta", timed(schemas.reference(type, in: route.set, .meta), route)))
             meta = examples.message(type, isReply: true)
         } else {
-            properties.append(("meta", .reference("schemas/ReplyMeta")))
+            properties.append(("meta", timed(.reference("schemas/ReplyMeta"), route)))
         }
         meta["request_id"] = exampleID
+        if route.policy.exact { meta["request_time"] = 23 }
         example["meta"] = meta
         let schema: JSONNode = [
             "type": "object", "required": ["success", "data", "meta"], "properties": .object(properties),
         ]
         return ["schema": schema, "example": example]
+    }
+
+    /// The schema of `meta`, which says how long it took where bodies follow a published interface.
+    private static func timed(_ meta: JSONNode, _ route: Route) -> JSONNode {
+        guard route.policy.exact else { return meta }
+        let time: JSONNode = [
+            "type": "object", "required": ["request_time"],
+            "properties": ["request_time": ["type": "integer", "description": "Milliseconds that it took."]],
+        ]
+        return ["allOf": [meta, time]]
     }
 }

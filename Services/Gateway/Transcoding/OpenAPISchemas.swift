@@ -121,8 +121,11 @@ struct OpenAPISchemas {
             element.shape = .scalar
             element.comment = ""
             element.rules.required = use == .body || use == .text ? field.isRequiredInput : false
-            schema = ["type": "array", "items": single(element, in: set, use == .body ? .text : use)]
             let least = max(field.rules.minItems ?? 0, field.rules.required ? 1 : 0)
+            schema = [
+                "type": use == .body && least == 0 ? .strings(["array", "null"]) : "array",
+                "items": single(element, in: set, use == .body ? .text : use),
+            ]
             if least > 0 { schema["minItems"] = .integer(Int64(least)) }
             if let most = field.rules.maxItems { schema["maxItems"] = .integer(Int64(most)) }
         case .map:

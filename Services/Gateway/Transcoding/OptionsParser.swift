@@ -134,6 +134,7 @@ enum OptionsParser {
                 try self.raw(inner, into: &raw)
                 policy.raw = raw
             case (13, .varint(let raw)): policy.unlimited = raw != 0
+            case (14, .varint(let raw)): policy.exact = raw != 0
             default: break
             }
         }

@@ -47,16 +47,21 @@ public struct ReplyTranscoder: Sendable {
     /// Positions within the reply of the fields that are lifted beside `data`; -1 when there are none.
     let metaField: Int
     let messageField: Int
+    /// Position of the field that is the data; -1 when the whole reply is (`exact`).
+    let dataField: Int
     /// Whether the lifted meta has a `request_id` of its own.
     let metaHasRequestID: Bool
+    /// Whether `meta` says how long it took (`exact`).
+    let isExact: Bool
 
-    init(schema: Schema, message: Int32, form: Form) {
+    init(schema: Schema, message: Int32, form: Form, isExact: Bool = false) {
         self.schema = schema
+        self.isExact = isExact
         self.message = message
         self.form = form
         let tables = schema.tables
         let table = tables.messages[Int(message)]
-        var (meta, text, hasID) = (-1, -1, false)
+        var (meta, text, data, hasID) = (-1, -1, -1, false)
         if case .envelope = form {
             for index in 0..<Int(table.fieldCount) {
                 let field = tables.fields[Int(table.firstField) + index]
@@ -66,10 +71,12 @@ public struct ReplyTranscoder: Sendable {
                     hasID = tables.path("request_id", in: Int(field.typeIndex)) != nil
                 }
                 if isSingle, field.kind == .string, tables.name(field) == "message" { text = index }
+                if isExact, isSingle, field.kind == .message, tables.name(field) == "data" { data = index }
             }
         }
         self.metaField = meta
         self.messageField = text
+        self.dataField = data
         self.metaHasRequestID = hasID
     }
 
@@ -84,37 +91,38 @@ public struct ReplyTranscoder: Sendable {
     /// - Parameters:
     ///   - reply: the protobuf bytes from the bus, below 2 GiB.
     ///   - requestID: becomes `meta.request_id`.
+    ///   - took: milliseconds so far; `meta.request_time` of an exact reply.
     /// - Throws: `ReplyError` when the bytes are malformed.
-    public func transcode(_ reply: [UInt8], requestID: String) throws(ReplyError) -> ReplyOutput {
+    public func transcode(_ reply: [UInt8], requestID: String, took: Int64 = 0) throws(ReplyError) -> ReplyOutput {
         let result: Result<ReplyOutput, ReplyError> = reply.withUnsafeBufferPointer { buffer in
             guard buffer.count < Int32.max else { return .failure(ReplyError(problem: "larger than 2 GiB")) }
             let base = buffer.baseAddress ?? schema.tables.pool
             do throws(WireProblem) {
-                return .success(try transcode(WireCursor(base: base, position: 0, end: buffer.count), requestID))
+                return .success(try transcode(WireCursor(base: base, position: 0, end: buffer.count), requestID, took))
             } catch { return .failure(ReplyError(problem: error.rawValue)) }
         }
         return try result.get()
     }
 
-    private func transcode(_ cursor: WireCursor, _ requestID: String) throws(WireProblem) -> ReplyOutput {
+    private func transcode(_ cursor: WireCursor, _ requestID: String, _ took: Int64) throws(WireProblem) -> ReplyOutput {
         var encoder = ReplyEncoder(tables: schema.tables, capacity: cursor.count * 3 + 256)
         switch form {
-        case .envelope: try envelope(&encoder, cursor, requestID)
+        case .envelope: try envelope(&encoder, cursor, requestID, took)
         case .bare: try encoder.message(message, cursor)
         case .body(let fields): return try body(fields, cursor)
         }
         return .json(encoder.out.bytes())
     }
 
-    private func envelope(_ encoder: inout ReplyEncoder, _ cursor: WireCursor, _ requestID: String) throws(WireProblem) {
+    private func envelope(
+        _ encoder: inout ReplyEncoder,
+        _ cursor: WireCursor,
+        _ requestID: String,
+        _ took: Int64
+    ) throws(WireProblem) {
         let opened = try encoder.open(message, cursor)
-        encoder.out.append("{\"success\":true,\"data\":{")
-        var skipsComma = 1
-        for index in 0..<Int(opened.message.fieldCount) where index != metaField && index != messageField {
-            try encoder.field(index, of: opened, skippingComma: skipsComma)
-            skipsComma = 0
-        }
-        encoder.out.append(UInt8(ascii: "}"))
+        encoder.out.append("{\"success\":true,\"data\":")
+        if dataField >= 0 { try encoder.messageOrEmpty(dataField, of: opened) } else { try data(&encoder, opened) }
         if messageField >= 0 { try encoder.field(messageField, of: opened, skippingComma: 0) }
         encoder.out.append(",\"meta\":")
         var addsComma = false
@@ -130,9 +138,26 @@ public struct ReplyTranscoder: Sendable {
             if addsComma { encoder.out.append(UInt8(ascii: ",")) }
             encoder.out.append("\"request_id\":")
             try encoder.string(requestID)
+            addsComma = true
+        }
+        if isExact {
+            if addsComma { encoder.out.append(UInt8(ascii: ",")) }
+            encoder.out.append("\"request_time\":")
+            encoder.out.append(Array(String(took).utf8))
         }
         encoder.out.append("}}")
         encoder.close(opened)
+    }
+
+    /// All of the reply that is not lifted.
+    private func data(_ encoder: inout ReplyEncoder, _ opened: ReplyEncoder.Opened) throws(WireProblem) {
+        encoder.out.append(UInt8(ascii: "{"))
+        var skipsComma = 1
+        for index in 0..<Int(opened.message.fieldCount) where index != metaField && index != messageField {
+            try encoder.field(index, of: opened, skippingComma: skipsComma)
+            skipsComma = 0
+        }
+        encoder.out.append(UInt8(ascii: "}"))
     }
 
     private func body(_ fields: BodyFields, _ cursor: WireCursor) throws(WireProblem) -> ReplyOutput {

@@ -76,7 +76,8 @@ public struct Route: Sendable {
         self.reply = ReplyTranscoder(
             schema: set.schema,
             message: Int32(replyMessage),
-            form: try Self.form(method, replyMessage, tables, orElse: fail)
+            form: try Self.form(method, replyMessage, tables, orElse: fail),
+            isExact: method.policy.exact
         )
         self.verb = binding.verb
         self.template = binding.template

@@ -13,7 +13,15 @@ package enum CardsFeature {
     package static let feature = ServiceFeature(
         "cards",
         settings: [CoreFeature.queue],
-        migrations: [MigrationSet("cards", [Migration(version: 1, name: "cards", sql: PackageResources.V0001_cards_sql)])],
+        migrations: [
+            MigrationSet(
+                "cards",
+                [
+                    Migration(version: 1, name: "cards", sql: PackageResources.V0001_cards_sql),
+                    Migration(version: 2, name: "kinds", sql: PackageResources.V0002_kinds_sql),
+                ]
+            )
+        ],
         personalData: [.cards]
     ) { environment in
         let core = try await MediaCore.shared(by: environment)
@@ -41,6 +49,7 @@ package enum CardsFeature {
             cards: cards,
             profiles: core.profiles,
             friends: FriendsClient(environment.bus),
+            circles: CirclesClient(environment.bus),
             links: core.links,
             clock: environment.clock
         )
@@ -48,7 +57,7 @@ package enum CardsFeature {
             generateMilestoneCard: GenerateMilestoneCard(
                 cards: shared,
                 blocks: core.blocks,
-                streaks: MutualClient(environment.bus),
+                streaks: ProgressClient(environment.bus),
                 mutations: mutations
             ),
             markMilestoneShared: MarkMilestoneShared(cards: shared, mutations: mutations),

@@ -31,9 +31,9 @@ struct MilestoneCards: Sendable {
     ///
     /// - Parameters:
     ///   - wanted: what it is about; its id counts only when it is new.
-    ///   - profiles: of the two, to be painted.
-    /// - Throws: `UNAVAILABLE` when too many are being made or another maker does not end in time; `NOT_FOUND` when one of the two is
-    ///   gone meanwhile.
+    ///   - profiles: of those whom it shows.
+    /// - Throws: `UNAVAILABLE` when too many are being made or another maker does not end in time; `NOT_FOUND` when one of them is gone
+    ///   meanwhile.
     func made(_ wanted: StoredCard, _ profiles: [Profile], context: CallContext) async throws -> StoredCard {
         while context.remaining > Self.leastTime {
             let now = SystemClock.now()
@@ -109,6 +109,7 @@ extension StoredCard {
             style: style,
             firstDay: firstDay,
             lastDay: lastDay,
+            subject: subject,
             people: profiles.map { CardPerson(id: $0.userID, displayName: $0.displayName, username: $0.username) }
         )
     }

@@ -1,3 +1,4 @@
+internal import Kernel
 internal import MediaDomain
 
 /// The public page of a card (MC-2): HTML without any script, whose only style sheet is the one below.
@@ -10,21 +11,22 @@ struct SharePage: Sendable {
     let previewAddress: String
 
     var html: String {
-        let title = Self.escaped(card.title)
-        let sentence = Self.escaped(card.sentence)
-        let names = card.people.map { "<bdi>\(Self.escaped($0.displayName))</bdi>" }.joined(separator: " &amp; ")
+        let title = card.title.escapedForHTML
+        let sentence = card.sentence.escapedForHTML
+        let kind = card.subject.line.isEmpty ? "" : "<p><bdi>\(card.subject.line.escapedForHTML)</bdi></p>\n"
+        let names = card.people.map { "<bdi>\($0.displayName.escapedForHTML)</bdi>" }.joined(separator: " &amp; ")
         return Self.page(
             title: title,
             look: card.style.name,
             head: """
                 <meta name="description" content="\(sentence)">
-                <link rel="canonical" href="\(Self.escaped(address))">
+                <link rel="canonical" href="\(address.escapedForHTML)">
                 <meta property="og:type" content="website">
                 <meta property="og:site_name" content="StreakSnap">
                 <meta property="og:title" content="\(title)">
                 <meta property="og:description" content="\(sentence)">
-                <meta property="og:url" content="\(Self.escaped(address))">
-                <meta property="og:image" content="\(Self.escaped(previewAddress))">
+                <meta property="og:url" content="\(address.escapedForHTML)">
+                <meta property="og:image" content="\(previewAddress.escapedForHTML)">
                 <meta property="og:image:type" content="image/png">
                 <meta property="og:image:width" content="\(CardPoster.wideWidth)">
                 <meta property="og:image:height" content="\(CardPoster.wideHeight)">
@@ -32,17 +34,17 @@ struct SharePage: Sendable {
                 <meta name="twitter:card" content="summary_large_image">
                 <meta name="twitter:title" content="\(title)">
                 <meta name="twitter:description" content="\(sentence)">
-                <meta name="twitter:image" content="\(Self.escaped(previewAddress))">
+                <meta name="twitter:image" content="\(previewAddress.escapedForHTML)">
                 <meta name="twitter:image:alt" content="\(title)">
                 """,
             body: """
-                <img src="\(Self.escaped(imagePath))" width="\(CardPoster.width)" height="\(CardPoster.height)" alt="\(title)">
+                <img src="\(imagePath.escapedForHTML)" width="\(CardPoster.width)" height="\(CardPoster.height)" alt="\(title)">
                 <div>
                 <p class="mark">StreakSnap</p>
-                <h1><b>\(card.count)</b> day streak \(MilestoneCard.emoji)</h1>
+                <h1><b>\(card.count)</b> day streak \(card.subject.emoji)</h1>
                 <p class="names">\(names)</p>
-                <p>\(Self.escaped(card.dateRange))</p>
-                <p class="about">One photo a day, together. Miss a day, and it is gone.</p>
+                \(kind)<p>\(card.dateRange.escapedForHTML)</p>
+                <p class="about">\(card.about)</p>
                 </div>
                 """
         )
@@ -104,21 +106,5 @@ struct SharePage: Sendable {
         </html>
 
         """
-    }
-
-    /// Text for HTML, in content and in quoted attributes.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

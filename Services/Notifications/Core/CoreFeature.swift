@@ -21,16 +21,24 @@ package enum CoreFeature {
             MigrationSet("profile_replica", ProfileReplica.migrations), MigrationSet("block_replica", BlockReplica.migrations),
             MigrationSet(
                 "core",
-                [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
+                [
+                    Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql),
+                    Migration(version: 2, name: "recovery_balance", sql: PackageResources.V0002_recovery_balance_sql),
+                    Migration(version: 3, name: "engagement", sql: PackageResources.V0003_engagement_sql),
+                ]
             ),
             LiveTables.migrations,
         ],
-        personalData: [.core, LiveTables.personalData, ProfileReplica.personalData, BlockReplica.personalData],
+        personalData: [
+            .core, BalanceRepository.personalData, LiveTables.personalData, ProfileReplica.personalData,
+            BlockReplica.personalData,
+        ],
         isAlwaysLoaded: true
     ) { environment in
         let core = try await NotificationsCore(environment)
         return FeatureParts(
-            consumers: [core.writer.profiles.handler()] + core.writer.blocks.handlers() + LifecycleConsumers.all,
+            consumers: [core.writer.profiles.handler()] + core.writer.blocks.handlers()
+                + BlockConsumers(log: core.log, live: core.live).all + BalanceConsumers.all + LifecycleConsumers.all,
             jobs: [
                 core.writer.blocks.snapshotJob,
                 Job("old_notifications", every: .seconds(600)) { now in try await core.log.purge(before: now - .days(90)) },

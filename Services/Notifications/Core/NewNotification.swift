@@ -12,6 +12,8 @@ package struct NewNotification: Sendable {
         case through(CalendarDate)
         /// Until the reader's present date is over.
         case today
+        /// Not at all: it is in the log only.
+        case inLogOnly
     }
 
     package var user: UserID
@@ -20,6 +22,9 @@ package struct NewNotification: Sendable {
     package var actor: UserID?
     package var streak: StreakID?
     package var friendship: FriendshipID?
+    package var circle: CircleID?
+    /// Of an invitation; empty for all else.
+    package var code: String
     package var useful: Usefulness
 
     /// An entry for `user`.
@@ -32,6 +37,8 @@ package struct NewNotification: Sendable {
         actor: UserID? = nil,
         streak: StreakID? = nil,
         friendship: FriendshipID? = nil,
+        circle: CircleID? = nil,
+        code: String = "",
         useful: Usefulness = .asItsKind
     ) {
         self.user = user
@@ -40,6 +47,8 @@ package struct NewNotification: Sendable {
         self.actor = actor
         self.streak = streak
         self.friendship = friendship
+        self.circle = circle
+        self.code = code
         self.useful = useful
     }
 
@@ -50,7 +59,36 @@ package struct NewNotification: Sendable {
         case .until(let end): end
         case .through(let date): zone.end(of: date)
         case .today: zone.end(of: zone.date(at: now))
+        case .inLogOnly: now
         }
+    }
+}
+
+/// An entry that is written when those are there whom it is about.
+package struct NotificationDraft: Sendable {
+    /// Who reads it.
+    let user: UserID
+    /// Whom it may be about.
+    let others: [UserID]
+    /// The entry, of those of `others` who have an account and whom no block hides from the reader; nil: none.
+    let entry: @Sendable (_ present: Set<UserID>) -> NewNotification?
+
+    /// An entry that is about its actor, or no one.
+    package init(_ new: NewNotification) {
+        user = new.user
+        others = [new.actor].compactMap { $0 }
+        entry = { _ in new }
+    }
+
+    /// An entry whose text depends on which of several users are there.
+    ///
+    /// - Parameter entry: for `user`; its actor is one of `others`, if it has one.
+    package init(
+        for user: UserID,
+        among others: [UserID],
+        _ entry: @escaping @Sendable (_ present: Set<UserID>) -> NewNotification?
+    ) {
+        (self.user, self.others, self.entry) = (user, others, entry)
     }
 }
 
@@ -65,6 +103,9 @@ package struct StoredNotification: Sendable {
     package let friendship: FriendshipID?
     package let createdAt: Instant
     package let readAt: Instant?
+    package let circle: CircleID?
+    /// Of an invitation; empty for all else.
+    package let code: String
 
     /// Its text, cut to length.
     ///
@@ -74,5 +115,7 @@ package struct StoredNotification: Sendable {
     }
 
     /// The path of what the app opens for it.
-    package var linkPath: String { DeepLink.path(kind, wording: values.wording, streak: streak) }
+    package var linkPath: String {
+        DeepLink.path(kind, wording: values.wording, streak: streak, circle: circle, code: code)
+    }
 }

@@ -1,3 +1,5 @@
+internal import Kernel
+
 extension MailText {
     /// The mail for programs that show no HTML.
     public var plain: String {
@@ -9,18 +11,18 @@ extension MailText {
 
     /// The mail as HTML, with its styles at the elements: many mail programs drop others. It loads nothing.
     public var html: String {
-        let text = paragraphs.map { "<p style=\"margin:0 0 16px\">\(Self.escaped($0))</p>" }.joined(separator: "\n")
+        let text = paragraphs.map { "<p style=\"margin:0 0 16px\">\($0.escapedForHTML)</p>" }.joined(separator: "\n")
         let rows = facts.map {
-            "<tr><td style=\"padding:4px 16px 4px 0;color:#666\">\(Self.escaped($0.label))</td><td>\(Self.escaped($0.value))</td></tr>"
+            "<tr><td style=\"padding:4px 16px 4px 0;color:#666\">\($0.label.escapedForHTML)</td><td>\($0.value.escapedForHTML)</td></tr>"
         }
         let table =
             rows.isEmpty ? "" : "\n<table style=\"margin:0 0 16px;font-size:16px\">\n\(rows.joined(separator: "\n"))\n</table>"
         let button = action.map { action in
             """
 
-            <p style="margin:24px 0"><a href="\(Self.escaped(action.link))" style="display:inline-block;padding:12px 24px;\
-            border-radius:12px;background:#ff3d00;color:#ffffff;font-weight:600;text-decoration:none">\(Self.escaped(action.label))</a></p>
-            <p style="margin:0 0 16px;font-size:13px;color:#666;word-break:break-all">\(Self.escaped(action.link))</p>
+            <p style="margin:24px 0"><a href="\(action.link.escapedForHTML)" style="display:inline-block;padding:12px 24px;\
+            border-radius:12px;background:#ff3d00;color:#ffffff;font-weight:600;text-decoration:none">\(action.label.escapedForHTML)</a></p>
+            <p style="margin:0 0 16px;font-size:13px;color:#666;word-break:break-all">\(action.link.escapedForHTML)</p>
             """
         }
         return """
@@ -29,33 +31,17 @@ extension MailText {
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(Self.escaped(subject))</title>
+            <title>\(subject.escapedForHTML)</title>
             </head>
             <body style="margin:0;padding:32px 16px;background:#f6f5f3;color:#111;font:16px/1.5 -apple-system,'Segoe UI',Roboto,sans-serif">
             <div style="max-width:480px;margin:0 auto;padding:32px;border-radius:16px;background:#ffffff">
-            <h1 style="margin:0 0 16px;font-size:22px">\(Self.escaped(subject))</h1>
+            <h1 style="margin:0 0 16px;font-size:22px">\(subject.escapedForHTML)</h1>
             \(text)\(table)\(button ?? "")
-            <p style="margin:24px 0 0;font-size:13px;color:#666">\(Self.escaped(footnote))</p>
+            <p style="margin:24px 0 0;font-size:13px;color:#666">\(footnote.escapedForHTML)</p>
             </div>
             </body>
             </html>
 
             """
-    }
-
-    /// Text for HTML, in content and in quoted attributes.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

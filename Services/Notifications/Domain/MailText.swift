@@ -120,14 +120,18 @@ public struct MailText: Hashable, Sendable {
                 protectInEnglish
             )
         case .purchaseReceipt(let product, let price, let order, let at):
-            return MailText(
-                .english,
-                "Your receipt",
-                ["Thank you for your purchase."],
-                facts: [("Product", product), ("Price", price), ("Order", order), ("Date", MailLanguage.english.date(at))],
-                "The store in which you paid handles refunds."
-            )
+            return englishReceipt(of: product, price: price, order: order, at: at)
         }
+    }
+
+    private static func englishReceipt(of product: String, price: String, order: String, at: Instant) -> MailText {
+        MailText(
+            .english,
+            "Your receipt",
+            ["Thank you for your purchase."],
+            facts: [("Product", product), ("Price", price), ("Order", order), ("Date", MailLanguage.english.date(at))],
+            "The store in which you paid handles refunds."
+        )
     }
 
     private static func german(_ content: MailContent) -> MailText {
@@ -190,13 +194,20 @@ public struct MailText: Hashable, Sendable {
                 protectInGerman
             )
         case .purchaseReceipt(let product, let price, let order, let at):
-            return MailText(
-                .german,
-                "Deine Quittung",
-                ["Danke für deinen Kauf."],
-                facts: [("Produkt", product), ("Preis", price), ("Bestellung", order), ("Datum", MailLanguage.german.date(at))],
-                "Erstattungen übernimmt der Store, in dem du bezahlt hast."
-            )
+            return germanReceipt(of: product, price: price, order: order, at: at)
         }
+    }
+
+    private static func germanReceipt(of product: String, price: String, order: String, at: Instant) -> MailText {
+        MailText(
+            .german,
+            "Deine Quittung",
+            ["Danke für deinen Kauf."],
+            facts: [
+                ("Produkt", GermanProducts.name(product)), ("Preis", price), ("Bestellung", order),
+                ("Datum", MailLanguage.german.date(at)),
+            ],
+            "Erstattungen übernimmt der Store, in dem du bezahlt hast."
+        )
     }
 }

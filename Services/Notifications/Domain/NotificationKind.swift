@@ -46,7 +46,7 @@ public struct NotificationValues: Hashable, Sendable {
     /// Friends who wait, or streaks at risk, besides the one that is named.
     public var others: Int32
     /// Minutes of `windowClosing`, hours of `streakAtRisk`, `teamAtRisk` and `repairOffer`, freezes left of `freezeUsed`, open habits of
-    /// `streakReminder`.
+    /// `streakReminder`; of its other wordings as these say.
     public var amount: Int32
     /// A prompt, or the name of a habit, team or product; empty where there is none.
     public var subject: String
@@ -78,7 +78,7 @@ public enum Wording {
     public static let earnsToken: Int16 = 1
     /// Of `streakBroken`: no token can save it.
     public static let isFinal: Int16 = 1
-    /// Of `streakBroken`: the reader has no token, and can get one.
+    /// Of `streakBroken`: the reader has no token, and can get one. Never stored: it is what entries without a wording say while that is so.
     public static let hasNoToken: Int16 = 2
     /// Of `streakRecovered`: by the friend's token, or the reader's; for a date in the past, or in advance.
     public static let byFriend: Int16 = 1
@@ -87,4 +87,35 @@ public enum Wording {
     public static let byReaderInAdvance: Int16 = 4
     /// Of `reportUpdate`: the moderators saw no reason to act.
     public static let noAction: Int16 = 1
+
+    /// Of `milestone`, `streakAtRisk`, `streakBroken` and `streakRecovered`: about a streak of the reader's own. `subject` is its kind as
+    /// the API writes it, `check_in` or `daily_snap`.
+    public static let solo: Int16 = 10
+    /// Of `streakRecovered`: an insurance kept it, or a shield.
+    public static let soloProtected: Int16 = 11
+    public static let soloShielded: Int16 = 12
+    /// Of `lastFreeze`: the last one is about to be spent, because the reader has not checked in.
+    public static let lastFreezeAhead: Int16 = 1
+    /// Of `lastFreeze`: it was spent.
+    public static let noFreezeLeft: Int16 = 2
+    /// Of `streakReminder`: the check-in that the reader has not made, by the time of the day.
+    public static let checkInMorning: Int16 = 10
+    public static let checkInAfternoon: Int16 = 11
+    public static let checkInEvening: Int16 = 12
+    /// A freeze will be spent; `amount` is how many there are.
+    public static let freezeAhead: Int16 = 13
+    /// A milestone is near; `amount` is its count.
+    public static let milestoneInTwoDays: Int16 = 14
+    public static let milestoneTomorrow: Int16 = 15
+    public static let milestoneToday: Int16 = 16
+    /// After a break; `count` is what was lost, `amount` the longest there was.
+    public static let firstDayAfterBreak: Int16 = 17
+    public static let secondDayAfterBreak: Int16 = 18
+    public static let seventhDayAfterBreak: Int16 = 19
+    /// Of `teamAtRisk`: the date is over, and a grace runs (TS-4).
+    public static let teamGrace: Int16 = 1
+    /// Of `teamMilestone`: a break was undone.
+    public static let teamRestored: Int16 = 1
+    /// Of `teamBroken`: what was done in time and arrives late still saves it; `amount` is for how many hours.
+    public static let teamSavable: Int16 = 1
 }

@@ -28,7 +28,7 @@ package enum LiveFeature {
             ),
             consumers: StreakConsumers(live: live).all,
             jobs: [
-                Job("live_events", every: .seconds(1)) { _ in try await live.publishLeft() },
+                Job("live_events", every: .seconds(2)) { _ in try await live.publishLeft() },
                 Job("old_live_events", every: .seconds(60)) { now in try await events.purge(before: now - kept) },
                 Job("old_live_leases", every: .seconds(600)) { _ in try await leases.purge() },
             ]

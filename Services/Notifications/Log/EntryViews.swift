@@ -42,7 +42,8 @@ struct EntryViews: Sendable {
                 readAt: entry.readAt,
                 actor: actor.flatMap { $0.isVisible ? $0.summary : nil },
                 deepLink: core.link(entry.linkPath),
-                requestState: state(of: entry, states)
+                requestState: state(of: entry, states),
+                circleID: entry.circle
             )
         }
     }

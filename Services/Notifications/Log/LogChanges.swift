@@ -4,17 +4,28 @@ internal import NotificationsCore
 internal import Outbox
 
 extension LiveEvents {
-    /// Marks entries of a user as read, and sends open apps the new count when one was unread.
+    /// Marks entries of a user as read, sends open apps the new count when one was unread, and emits what was opened (TS-5).
     ///
     /// - Parameter ids: nil for all.
     func markRead(_ ids: [NotificationID]?, of user: UserID, _ log: NotificationRepository, _ work: UnitOfWork) async throws
         -> MarkReadReply
     {
-        var marked = 0
+        var opened: [OpenedEntries] = []
         let unread = try await changeLog(of: user, log, work) {
-            marked = try await NotificationRepository.markRead(ids, of: user, now: work.now, work.sql)
-            return marked > 0 ? [] : nil
+            opened = try await NotificationRepository.markRead(ids, of: user, now: work.now, work.sql)
+            return opened.isEmpty ? nil : []
         }
-        return MarkReadReply(marked: Int32(clamping: marked), unreadCount: unread)
+        if !opened.isEmpty {
+            let counts = opened.map { entries in
+                OpenedCount(
+                    kind: Kind(rawValue: entries.group.kind),
+                    date: entries.group.date,
+                    opened: entries.opened,
+                    pushed: entries.pushed
+                )
+            }
+            try await work.emit(NotificationOpened(userID: user, openedAt: work.now, counts: counts, all: ids == nil))
+        }
+        return MarkReadReply(marked: opened.reduce(0) { $0 + $1.opened }, unreadCount: unread)
     }
 }

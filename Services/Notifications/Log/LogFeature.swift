@@ -22,10 +22,12 @@ package enum LogFeature {
                 unreadCount: UnreadCount(log: log),
                 get: Get(log: log, views: views),
                 markRead: MarkRead(log: log, live: live, mutations: mutations),
+                markOneRead: MarkOneRead(log: log, live: live, mutations: mutations),
                 markAllRead: MarkAllRead(log: log, live: live, mutations: mutations),
                 delete: Delete(log: log, live: live, mutations: mutations)
             ),
             consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
+                + entries.soloHandlers + entries.soloReminderHandlers + entries.teamHandlers
         )
     }
 }

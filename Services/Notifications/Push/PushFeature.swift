@@ -28,10 +28,15 @@ package enum PushFeature {
         help:
             "The Expo project, @owner/slug. Without it, of a request with tokens of several projects the one with the most counts as ours."
     )
+    package static let pushRate = Setting(
+        "notifications.push-rate",
+        default: ProviderRepository.defaultRate,
+        help: "Pushes a second that all replicas together hand over, 1 to 100,000. Expo takes 600 from a project."
+    )
 
     package static let feature = ServiceFeature(
         "push",
-        settings: [LinkSettings.publicURL, CoreFeature.deepLinkBase, pushURL, pushToken, pushProject],
+        settings: [LinkSettings.publicURL, CoreFeature.deepLinkBase, pushURL, pushToken, pushProject, pushRate],
         migrations: [
             MigrationSet("push", [Migration(version: 1, name: "push", sql: PackageResources.V0001_push_sql)])
         ],
@@ -86,11 +91,16 @@ package enum PushFeature {
         guard base.hasPrefix("https://") || base.hasPrefix("http://") else {
             throw Settings.Invalid("--notifications-push-url must be an https or http address.")
         }
+        let rate = try environment.settings.get(pushRate)
+        guard (1...100_000).contains(rate) else {
+            throw Settings.Invalid("--notifications-push-rate must be from 1 to 100,000.")
+        }
         return ExpoClient(
             // Without connections that stay open: those of all replicas together would be more than the provider wants.
             http: OutgoingHTTP(threads: PushJob.lanes + 1, allowsPlain: true),
             base: base,
             token: try environment.settings.find(pushToken),
+            rate: rate,
             metrics: core.metrics,
             logger: environment.logger
         )

@@ -32,8 +32,10 @@ struct PushOutcomes: Sendable {
         let ids = ids
         try await work.run(trace: "", requestID: "") { work in
             var (results, unknown, paused): ([DeliveryResult], [DeviceID: Instant], [DeviceID: Instant]) = ([], [:], [:])
+            var deliveries: [ClaimedDelivery] = []
             for (push, ticket) in zip(pushes, tickets) {
                 var delivery = push.delivery
+                defer { deliveries.append(delivery) }
                 if ticket.isOK {
                     delivery.life.note(.accepted)
                     // Without a ticket there is no receipt to ask for.
@@ -52,9 +54,10 @@ struct PushOutcomes: Sendable {
                     results.append(DeliveryResult(delivery, dueAt: nil, isAnswered: true, reason: ticket.error))
                 }
             }
-            try await DeliveryRepository.store(results, from: .queued, work.sql)
+            let stored = try await DeliveryRepository.store(results, from: .queued, work.sql)
             try await DeviceRepository.remove(unknown: unknown, work.sql)
             try await DeviceRepository.pause(paused, work.sql)
+            try await work.emitSteps(of: deliveries, stored: stored)
             try await ProviderRepository.noteSuccess(work.sql)
         }
         core.metrics.reached("sent", count: tickets.filter(\.isOK).count)
@@ -90,15 +93,19 @@ struct PushOutcomes: Sendable {
     /// - Parameter endsDevice: whether their devices get no more pushes.
     func storeRefusal(_ pushes: [Push], _ reason: String, endsDevice: Bool) async throws {
         try await work.run(trace: "", requestID: "") { work in
-            let results = pushes.map { push in
+            let refused = pushes.map { push in
                 var delivery = push.delivery
                 delivery.life.note(.refused)
-                return DeliveryResult(delivery, dueAt: nil, isAnswered: true, reason: reason)
+                return delivery
             }
-            try await DeliveryRepository.store(results, from: .queued, work.sql)
-            guard endsDevice else { return }
-            let devices = pushes.map { ($0.delivery.device, work.now) }
-            try await DeviceRepository.remove(unknown: Dictionary(devices, uniquingKeysWith: { first, _ in first }), work.sql)
+            let results = refused.map { DeliveryResult($0, dueAt: nil, isAnswered: true, reason: reason) }
+            let stored = try await DeliveryRepository.store(results, from: .queued, work.sql)
+            if endsDevice {
+                let devices = pushes.map { ($0.delivery.device, work.now) }
+                try await DeviceRepository.remove(unknown: Dictionary(devices, uniquingKeysWith: { first, _ in first }), work.sql)
+            }
+            try await work.emitSteps(of: refused, stored: stored)
+            try await ProviderRepository.noteSuccess(work.sql)
         }
         report([reason: pushes.count], of: "requests")
     }
@@ -109,7 +116,7 @@ struct PushOutcomes: Sendable {
         for receipt in receipts.values where !receipt.isOK { failures[receipt.error, default: 0] += 1 }
         let ids = ids
         let count = try await work.run(trace: "", requestID: "") { work -> Int in
-            var results: [DeliveryResult] = []
+            var (results, ended): ([DeliveryResult], [ClaimedDelivery]) = ([], [])
             var (unknown, slow, reached): ([DeviceID: Instant], [ClaimedDelivery], [DeviceID]) = ([:], [], [])
             for var delivery in deliveries {
                 let sentAt = delivery.sentAt ?? work.now
@@ -131,6 +138,7 @@ struct PushOutcomes: Sendable {
                     if receipt.error == "DeviceNotRegistered" { unknown[delivery.device] = sentAt }
                 }
                 let reason = receipt.isOK ? nil : receipt.error
+                ended.append(delivery)
                 results.append(DeliveryResult(delivery, dueAt: nil, isAnswered: false, reason: reason))
             }
             let devices = try await DeviceRepository.addresses(slow.map(\.device), work.sql)
@@ -142,10 +150,11 @@ struct PushOutcomes: Sendable {
                 paused[delivery.device] = until
                 results.append(DeliveryResult(delivery, dueAt: until, isAnswered: false))
             }
-            try await DeliveryRepository.store(results, from: .sent, work.sql)
+            let stored = try await DeliveryRepository.store(results, from: .sent, work.sql)
             try await DeviceRepository.remove(unknown: unknown, work.sql)
             try await DeviceRepository.pause(paused, work.sql)
             try await DeviceRepository.reached(reached, work.sql)
+            try await work.emitSteps(of: ended, stored: stored)
             return reached.count
         }
         core.metrics.reached("received", count: count)

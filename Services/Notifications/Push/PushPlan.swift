@@ -75,6 +75,13 @@ struct PushPlan: Sendable {
         pushes.append(Push(delivery: delivery, kind: entry.kind, message: message, slowed: device.slowed))
     }
 
+    /// Leaves pushes on their last hand-over for later: all of them while there are others, else all but one.
+    mutating func spareLastChances() {
+        let isLast = { (push: Push) in push.delivery.life.unanswered >= DeliveryLife.mostUnanswered }
+        let others = pushes.filter { !isLast($0) }
+        pushes = others.isEmpty ? Array(pushes.prefix(1)) : others
+    }
+
     private mutating func drop(_ delivery: ClaimedDelivery, _ kind: NotificationKind?, _ reason: DropReason) {
         var delivery = delivery
         delivery.life.expire()

@@ -76,6 +76,7 @@ package enum FriendsFeature {
             searchUsers: SearchUsers(users: SearchRepository(database: core.database, avatars: core.avatars)),
             nudge: Nudge(friendships: friendships, profiles: profiles, streaks: streaks, mutations: mutations),
             findFriendship: FindFriendship(friendships: friendships, profiles: profiles),
+            listFriendIDs: ListFriendIDs(friendships: friendships),
             getRequestStates: GetRequestStates(friendships: friendships)
         )
     }

@@ -2,7 +2,7 @@ package import Bus
 package import Database
 internal import Kernel
 internal import Logging
-internal import Outbox
+package import Outbox
 package import Replicas
 internal import Runtime
 package import ServiceRuntime
@@ -22,18 +22,41 @@ package enum CoreFeature {
                 MigrationSet("profile_replica", ProfileReplica.migrations),
                 MigrationSet("entitlement_replica", EntitlementReplica.migrations),
                 MigrationSet("block_replica", BlockReplica.migrations),
-                MigrationSet("core", [Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql)]),
+                MigrationSet(
+                    "core",
+                    [
+                        Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql),
+                        Migration(version: 2, name: "kinds", sql: PackageResources.V0002_kinds_sql),
+                    ]
+                ),
+                MigrationSet("run_start", [Migration(version: 1, name: "run_start", sql: PackageResources.V0001_run_start_sql)]),
+                MigrationSet("core_rewards", [Migration(version: 1, name: "rewards", sql: PackageResources.V0001_rewards_sql)]),
+                MigrationSet("xp", [Migration(version: 1, name: "xp", sql: PackageResources.V0001_xp_sql)]),
+                MigrationSet(
+                    "goods",
+                    [
+                        Migration(version: 1, name: "goods", sql: PackageResources.V0001_goods_sql),
+                        Migration(version: 2, name: "goods_in_use", sql: PackageResources.V0002_goods_in_use_sql),
+                    ]
+                ),
+                MigrationSet(
+                    "circle_replica",
+                    [Migration(version: 1, name: "circle_replica", sql: PackageResources.V0001_circle_replica_sql)]
+                ),
             ],
             personalData: [
-                .core(extensions), ProfileReplica.personalData, EntitlementReplica.personalData(), BlockReplica.personalData,
+                .core(extensions), .goods, ProfileReplica.personalData, EntitlementReplica.personalData(),
+                BlockReplica.personalData, .rewards, .xp, .circles,
             ],
             isAlwaysLoaded: true
         ) { environment in
             let core = try StreaksCore(environment, extensions)
             let accounts = AccountConsumers(writer: core.writer)
             return FeatureParts(
-                consumers: [core.profiles.handler(changed: accounts.profileChanged), EntitlementReplica().handler()]
-                    + core.blocks.handlers() + accounts.handlers,
+                consumers: [
+                    core.profiles.handler(changed: accounts.profileChanged),
+                    EntitlementReplica().handler(changed: accounts.entitlementsChanged), core.circles.handler,
+                ] + core.blocks.handlers() + accounts.handlers,
                 jobs: jobs(core, environment, extensions)
             )
         }
@@ -54,6 +77,7 @@ package enum CoreFeature {
             ).job,
             OutageJob(writer: core.writer, work: environment.work, clock: environment.clock).job,
             core.blocks.snapshotJob,
+            core.circles.snapshotJob,
         ]
     }
 }
@@ -64,6 +88,7 @@ package struct StreaksCore: Sendable {
     package let writer: StreakWriter
     package let profiles: ProfileReplica
     package let blocks: BlockReplica
+    package let circles: CircleReplica
     package let avatars: AvatarLinks
 
     /// From the parts of a replica.
@@ -74,14 +99,22 @@ package struct StreaksCore: Sendable {
             database: environment.database,
             bus: environment.bus,
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
+            work: environment.work,
             extensions
         )
     }
 
-    package init(database: Database, bus: any Caller, avatars: AvatarLinks, _ extensions: StreakExtensions) {
+    package init(
+        database: Database,
+        bus: any Caller,
+        avatars: AvatarLinks,
+        work: UnitOfWorkFactory? = nil,
+        _ extensions: StreakExtensions
+    ) {
         writer = StreakWriter(database: database, extensions)
         profiles = ProfileReplica(database: database, bus: bus, avatars: avatars)
         blocks = BlockReplica(database: database, bus: bus)
+        circles = CircleReplica(writer: writer, bus: bus, work: work, extensions)
         self.avatars = avatars
     }
 }

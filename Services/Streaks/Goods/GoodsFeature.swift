@@ -1,21 +1,26 @@
-internal import Database
 internal import Kernel
 package import ServiceRuntime
 internal import StreaksAPI
+package import StreaksCore
 
-/// What users have bought for their streaks and not used yet (BI-5): freezes, repairs, shields, … Billing sells them, features of streaks use them.
+/// What billing sells for streaks (BI-5): whether it can be taken, taking it, giving it back. The stock itself is `Core`'s, because features of
+/// streaks use it.
 package enum GoodsFeature {
     /// The feature.
-    package static func feature() -> ServiceFeature {
-        ServiceFeature(
-            "goods",
-            migrations: [MigrationSet("goods", [Migration(version: 1, name: "goods", sql: PackageResources.V0001_goods_sql)])],
-            personalData: [.goods]
-        ) { environment in
-            FeatureParts(
+    ///
+    /// - Parameter extensions: what all features add to the store.
+    package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
+        ServiceFeature("goods") { environment in
+            let core = try StreaksCore(environment, extensions)
+            let freezes = BoughtFreezes(writer: core.writer)
+            return FeatureParts(
                 endpoints: GoodsService.endpoints(
-                    grantGoods: GrantGoods(mutations: environment.mutations),
-                    takeBackGoods: TakeBackGoods(mutations: environment.mutations)
+                    checkGoods: CheckGoods(
+                        check: GoodsCheck(store: core.store, database: environment.database),
+                        clock: environment.clock
+                    ),
+                    grantGoods: GrantGoods(freezes: freezes, profiles: core.profiles, mutations: environment.mutations),
+                    takeBackGoods: TakeBackGoods(freezes: freezes, mutations: environment.mutations)
                 )
             )
         }

@@ -36,7 +36,8 @@ package struct MutualEvents: StreakKindEvents {
                     date: contribution.date,
                     dateCompleted: change.change.state.mark(on: contribution.date) == .complete,
                     currentCount: Int32(change.change.state.count),
-                    countedAt: change.change.state.asOf
+                    countedAt: change.change.state.asOf,
+                    receivedAt: contribution.receivedAt
                 )
             )
         }
@@ -47,7 +48,7 @@ package struct MutualEvents: StreakKindEvents {
     private func event(_ effect: StreakEffect, _ row: MutualRow, _ change: PlannedChange) throws -> (any Event)? {
         let state = change.change.state
         switch effect {
-        case .milestone(let count, let date, _):
+        case .milestone(let count, let date, _, _):
             return MilestoneReached(
                 streakID: row.id,
                 userAID: row.a,
@@ -106,7 +107,10 @@ package struct MutualEvents: StreakKindEvents {
             )
         case .ended(let at):
             return StreakEnded(streakID: row.id, userAID: row.a, userBID: row.b, endedAt: at)
-        case .completed, .freezeSpent, .freezeReturned, .freezeEarned, .recovered, .tokenReturned:
+        case .completed, .recovered, .tokenReturned: return nil
+        // What mutual streaks do not have.
+        case .freezeSpent, .freezeReturned, .freezeEarned, .freeDateUsed, .freeDateReturned, .repaired, .filled, .coverReturned,
+            .protectionSpent, .protectionReturned, .paused, .pauseEnded, .graceStarted:
             return nil
         }
     }

@@ -65,7 +65,6 @@ struct MutualParts {
             ),
             recover: Recover(views: views, recoveries: recoveries, mutations: mutations, clock: clock),
             getCalendar: GetCalendar(views: views),
-            getMilestoneData: GetMilestoneData(views: views, profiles: core.profiles, cards: CardsClient(environment.bus)),
             startForFriendship: StartForFriendship(starts: starts, profiles: core.profiles, mutations: mutations),
             getFriendSummaries: GetFriendSummaries(views: views),
             planContribution: PlanContribution(store: core.store, snapWindow: snapWindow, clock: clock),
@@ -76,7 +75,6 @@ struct MutualParts {
                 clock: clock
             ),
             listOpenDates: ListOpenDates(views: views),
-            getMilestoneFacts: GetMilestoneFacts(views: views),
             getMembership: GetMembership(reads: views.reads, clock: clock)
         )
     }
@@ -84,7 +82,7 @@ struct MutualParts {
     private var jobs: [Job] {
         let (recoveries, database) = (recoveries, environment.database)
         return [
-            Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) {
+            Job("unfinished_recoveries", every: .seconds(2), oldestDue: { try await recoveries.repository.oldestStranded() }) {
                 _ in
                 try await recoveries.sweep()
             },

@@ -6,7 +6,8 @@ internal import StreaksAPI
 package import StreaksCore
 internal import StreaksDomain
 
-/// Reminders of users' days with mutual streaks: their snap window, and a day that ends with streaks at risk (PW-2, NO-5).
+/// Reminders of users' days: with mutual streaks their snap window and a day that ends with streaks at risk; of their solo streaks what the
+/// day and the streak's state call for (PW-2, NO-5).
 package enum RemindersFeature {
     /// The feature.
     ///
@@ -15,11 +16,23 @@ package enum RemindersFeature {
         ServiceFeature(
             "reminders",
             migrations: [
-                MigrationSet("reminders", [Migration(version: 1, name: "reminders", sql: PackageResources.V0001_reminders_sql)])
+                MigrationSet(
+                    "reminders",
+                    [
+                        Migration(version: 1, name: "reminders", sql: PackageResources.V0001_reminders_sql),
+                        Migration(version: 2, name: "solo", sql: PackageResources.V0002_solo_sql),
+                    ]
+                )
             ],
             personalData: [.reminders]
         ) { environment in
-            FeatureParts(jobs: [ReminderJob(work: environment.work, store: try StreaksCore(environment, extensions).store).job])
+            let store = try StreaksCore(environment, extensions).store
+            return FeatureParts(
+                jobs: [
+                    ReminderJob(work: environment.work, store: store).job,
+                    SoloReminderJob(work: environment.work, store: store).job,
+                ]
+            )
         }
     }
 }

@@ -111,7 +111,7 @@ public struct CaseReplay: Sendable {
     ) -> String? {
         switch expectation {
         case .instant(let expected):
-            let actual = key == "broken_at" ? state.brokenAt : state.deadlineAt
+            let actual = key == "broken_at" ? state.brokenAt : key == "next_due" ? state.nextDue : state.deadlineAt
             guard actual != expected else { return nil }
             return "expected \(key) \(expected?.description ?? "null"), got \(actual?.description ?? "null")"
         case .day(let date, let expected):
@@ -130,7 +130,13 @@ public struct CaseReplay: Sendable {
         case "longest": .integer(state.longest)
         case "at_risk": .bool(state.isAtRisk)
         case "freezes": .integer(state.freezesLeft)
+        case "freezes_held": .integer(state.freezesHeld)
         case "tokens_returned": .integer(state.tokensReturned)
+        case "covers_returned":
+            .integer(state.log.count { if case .coverReturned = $0 { true } else { false } })
+        case "protections": .integer(state.protections.count)
+        case "grace_date": state.graceDate.map { .string($0.description) } ?? .null
+        case "lost": state.lastBreak.map { .integer($0.count) } ?? .null
         case "broken_by": state.brokenBy.flatMap { streakCase.names[$0] }.map(JSONValue.string) ?? .null
         case "last_completed_date": state.lastCompletedDate.map { .string($0.description) } ?? .null
         default: .null

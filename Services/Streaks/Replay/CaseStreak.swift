@@ -49,6 +49,11 @@ final class LedgerStreak: CaseStreak {
         try ledgers.withLock { ledgers in
             let change = try ledgers.whole.applying(command, policy, at: now)
             ledgers.whole = change.ledger
+            // As a service does, which stores it.
+            defer {
+                ledgers.whole.longestShown = change.state.longest
+                ledgers.short.longestShown = change.state.longest
+            }
             do throws(ServiceError) {
                 ledgers.short = try ledgers.short.applying(command, policy, at: now).ledger
             } catch {

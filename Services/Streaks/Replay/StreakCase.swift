@@ -45,9 +45,18 @@ struct StreakCase {
             ids[entry.key] = id
             participants.append(StreakLedger.Participant(id, zone: try zone(entry.value)))
         }
+        // Who joins a team later takes part too.
+        if case .array(let list)? = fields.optional("steps") {
+            for case .object(let step) in list {
+                guard case .object(let joining)? = step["join"] else { continue }
+                for name in joining.keys.sorted() where ids[name] == nil {
+                    ids[name] = UserID(high: 0, low: UInt64(ids.count) + 1)
+                }
+            }
+        }
         let freezes = try fields.optionalInteger("freezes") ?? 0
         kind = try fields.string("kind")
-        policy = try Self.policy(kind, freezes: freezes)
+        policy = try Self.policy(kind)
         names = Dictionary(uniqueKeysWithValues: ids.map { ($0.value, $0.key) })
         let grants = freezes > 0 ? [StreakLedger.FreezeGrant(at: start, count: freezes)] : []
         ledger = StreakLedger(start: start, participants: participants, freezeGrants: grants)
@@ -67,13 +76,10 @@ struct StreakCase {
         try fields.finish()
     }
 
-    private static func policy(_ kind: String, freezes: Int) throws(CaseProblem) -> StreakPolicy {
+    private static func policy(_ kind: String) throws(CaseProblem) -> StreakPolicy {
         switch kind {
         case "mutual": return .mutual
-        case "check_in":
-            var policy = StreakPolicy.checkIn(freezeEvery: nil)
-            policy.freezes?.cap = max(5, freezes)
-            return policy
+        case "check_in": return .checkIn
         case "typed": return .typed
         case "team": return .team
         default: throw CaseProblem(text: "unknown kind \"\(kind)\"")
@@ -104,6 +110,7 @@ extension StreakCase.Step {
             try span.finish()
         }
         if let date = try fields.optionalDate("pause_until") { commands.append(.pause(until: date)) }
+        commands += try Self.further(fields, ids: ids, at: at)
         if let flag = fields.optional("unfriend") {
             guard flag == .bool(true) else { throw CaseProblem(text: "unfriend: not true") }
             commands.append(.end)
@@ -124,14 +131,46 @@ extension StreakCase.Step {
     }
 }
 
+extension StreakCase.Step {
+    /// What only streaks of one, or only teams, have. The place of a step in time names what it uses.
+    private static func further(_ fields: Fields, ids: [String: UserID], at: Instant) throws(CaseProblem) -> [StreakCommand] {
+        let id = OperationID(high: 1, low: UInt64(bitPattern: at.microseconds))
+        var commands: [StreakCommand] = []
+        if fields.optional("resume") != nil { commands.append(.resume) }
+        if let name = try fields.optionalString("repair") { commands.append(.repair(try user(name, ids), id: id)) }
+        if let date = try fields.optionalDate("fill"), let user = ids["a"] { commands.append(.fill(date, by: user, id: id)) }
+        if let count = try fields.optionalInteger("buy") { commands.append(.grantFreezes(count, id: id)) }
+        if let date = try fields.optionalDate("freeze") { commands.append(.freeze(date)) }
+        if let name = try fields.optionalString("protect") {
+            guard let kind = StreakLedger.Protection.Kind.allCases.first(where: { "\($0)" == name }) else {
+                throw CaseProblem(text: "protect: unknown \"\(name)\"")
+            }
+            commands.append(.protect(kind, until: try fields.optionalInstant("until"), id: id))
+        }
+        if let name = try fields.optionalString("plan"), let user = ids["a"] {
+            let until = try fields.optionalInstant("until")
+            commands.append(.changePlan(user, isPremium: name == "premium", until: until))
+        }
+        if let zones = fields.optional("join") {
+            for (name, value) in try object(zones, "join") {
+                commands.append(.join(try user(name, ids), ZoneHistory(try StreaksReplay.zone(value))))
+            }
+        }
+        if let name = try fields.optionalString("break_off") { commands.append(.breakOff(by: try user(name, ids))) }
+        if let name = try fields.optionalString("leave") { commands.append(.leave(try user(name, ids))) }
+        return commands
+    }
+}
+
 extension StreakCase {
     static func expectations(_ fields: [String: JSONValue]) throws(CaseProblem) -> [(key: String, value: Expectation)] {
         var expectations: [(key: String, value: Expectation)] = []
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             switch key {
-            case "status", "count", "longest", "at_risk", "freezes", "tokens_returned", "broken_by", "last_completed_date":
+            case "status", "count", "longest", "at_risk", "freezes", "tokens_returned", "broken_by", "last_completed_date",
+                "freezes_held", "covers_returned", "protections", "grace_date", "lost":
                 expectations.append((key, .value(value)))
-            case "broken_at", "deadline_at":
+            case "broken_at", "deadline_at", "next_due":
                 guard value != .null else {
                     expectations.append((key, .instant(nil)))
                     continue

@@ -2,12 +2,19 @@ internal import Bus
 public import Runtime
 public import ServiceRuntime
 internal import StreaksAPI
+internal import StreaksAnalytics
+internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
+internal import StreaksLeaderboards
 internal import StreaksMutual
+internal import StreaksPowerUps
 internal import StreaksProgress
 internal import StreaksPrompts
 internal import StreaksReminders
+internal import StreaksRewards
+internal import StreaksTeams
+internal import StreaksTyped
 
 /// What `streaks` consists of.
 public enum StreaksModule: ServiceModule {
@@ -17,10 +24,19 @@ public enum StreaksModule: ServiceModule {
     public static let features = [
         CoreFeature.feature(extensions), MutualFeature.feature(extensions), PromptsFeature.feature(extensions),
         ProgressFeature.feature(extensions), RemindersFeature.feature(extensions),
-        GoodsFeature.feature(),
+        GoodsFeature.feature(extensions), CheckInsFeature.feature(extensions), TypedFeature.feature(extensions),
+        PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
+        LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
     /// What the features add to the store of streaks.
-    static let extensions = StreakExtensions(kinds: [MutualEvents()], followers: [ProgressFollower(), ReminderFollower()])
+    static let extensions = StreakExtensions(
+        kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents()] + TypedFeature.kinds,
+        followers: [
+            ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
+            RewardsFollower(), SoloReminderFollower(), BoardFollower(),
+        ],
+        circles: [TeamCircles()]
+    )
 }

@@ -14,7 +14,7 @@ public final class Consumption: Sendable {
     private let state: TimedMutex<State>
     private let arrivals: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    private static let expiry = Interval.seconds(10)
+    private static let expiry = Interval.seconds(30)
 
     private struct State: TimedValue {
         var loop: PullLoop

@@ -31,9 +31,9 @@ struct PullLoop: TimedValue {
     /// How long to wait for the broker's status after that.
     static let grace = Interval.seconds(2)
     /// The interval of heartbeats for a request that the broker cannot fill yet.
-    static let heartbeat = Interval.seconds(1)
+    static let heartbeat = Interval.seconds(4)
     /// How long the broker may be silent: two heartbeats and a margin.
-    static let mostSilence = Interval.milliseconds(2_500)
+    static let mostSilence = Interval.milliseconds(8_500)
     private var nextID: UInt64 = 1
     private var pulls: [Waiting] = []
     private var buffered = 0

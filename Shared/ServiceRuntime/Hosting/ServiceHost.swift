@@ -136,7 +136,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         }
         start("jobs") { await jobs.run() }
         start("job lag") { await lag.run() }
-        let events = EventMetrics(metrics, relay: relay, consumers: consumers)
+        let events = EventMetrics(metrics, database: database, relay: relay, consumers: consumers)
         start("event lag") { await events.run() }
         let monitor = JetStreamMonitor(service: Module.name, bus: bus, logger: logger, metrics: metrics)
         start("jetstream") { await monitor.run() }
@@ -299,14 +299,14 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     }
 
     private func housekeeping(relay: OutboxRelay, mutations: Mutations, consumers: [EventConsumer]) -> [Job] {
-        consumers.map { consumer in
-            Job("event_retry_\(consumer.feature)", every: .milliseconds(200)) { _ in try await consumer.retryIfDue() }
-        } + [
+        let retries = EventRetries(consumers)
+        return [
+            Job("event_retry", every: .seconds(1), expecting: { retries.isBusy }) { _ in try await retries.retryDue() },
             Job("purge", every: .seconds(600)) { now in
                 try await relay.purge()
                 try await mutations.purge(now: now)
                 return 0
-            }
+            },
         ]
     }
 

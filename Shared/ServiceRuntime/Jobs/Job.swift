@@ -6,6 +6,8 @@ public struct Job: Sendable {
     public let name: String
     /// How long after a run that found nothing the next one follows, by the machine's clock.
     public let interval: Duration
+    /// Whether something is known to come soon: then the next run follows after a fifth of the interval.
+    public let isExpecting: @Sendable () -> Bool
     /// Batches that one replica works on at a time, at most: so that the database and the replica are both busy when much is due.
     public let lanes: Int
     /// How long one batch may take before it is given up and the next one begun beside it. Statements and calls have shorter limits of their
@@ -24,6 +26,7 @@ public struct Job: Sendable {
         every interval: Duration,
         lanes: Int = 1,
         limit: Duration = .seconds(300),
+        expecting isExpecting: @escaping @Sendable () -> Bool = { false },
         oldestDue: (@Sendable () async throws -> Instant?)? = nil,
         run: @escaping @Sendable (Instant) async throws -> Int
     ) {
@@ -31,6 +34,7 @@ public struct Job: Sendable {
         self.interval = interval
         self.lanes = max(1, lanes)
         self.limit = limit
+        self.isExpecting = isExpecting
         self.oldestDue = oldestDue
         self.run = run
     }

@@ -1,6 +1,7 @@
 internal import Kernel
 internal import Logging
 internal import Runtime
+private import Synchronization
 
 /// Runs the jobs of one service replica until cancelled.
 struct JobRunner: Sendable {
@@ -12,12 +13,38 @@ struct JobRunner: Sendable {
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
             for job in jobs {
-                for _ in 0..<job.lanes { tasks.addTask { await loop(job) } }
+                let demand = LaneDemand(interval: job.interval)
+                for lane in 0..<job.lanes { tasks.addTask { await loop(job, isFirst: lane == 0, demand) } }
             }
         }
     }
 
-    private func loop(_ job: Job) async {
+    /// Whether a job needs more than its first lane. While nothing is due only that one looks.
+    private final class LaneDemand: Sendable {
+        private struct State {
+            var found: ContinuousClock.Instant?
+            var firstBegan: ContinuousClock.Instant?
+        }
+
+        private let interval: Duration
+        private let state = Mutex(State())
+
+        init(interval: Duration) { self.interval = interval }
+
+        func found() { state.withLock { $0.found = .now } }
+        func firstBegan() { state.withLock { $0.firstBegan = .now } }
+        func firstEnded() { state.withLock { $0.firstBegan = nil } }
+
+        /// Something was found a moment ago, or the first lane is long at what it found.
+        var isThere: Bool {
+            let now = ContinuousClock.now
+            return state.withLock { state in
+                state.found.map { now - $0 <= interval * 2 } ?? false || state.firstBegan.map { now - $0 > interval } ?? false
+            }
+        }
+    }
+
+    private func loop(_ job: Job, isFirst: Bool, _ demand: LaneDemand) async {
         let handled = metrics.counter("streaksnap_job_rows_total", [("job", job.name)], help: "Due rows dealt with.")
         let failed = metrics.counter("streaksnap_job_failures_total", [("job", job.name)], help: "Runs of a job that failed.")
         let finished = metrics.gauge(
@@ -26,10 +53,19 @@ struct JobRunner: Sendable {
             help: "When the job last found nothing more to do, in Unix time."
         )
         while !Task.isCancelled {
+            guard isFirst || demand.isThere else {
+                try? await Task.sleep(for: job.interval)
+                continue
+            }
             do {
+                if isFirst { demand.firstBegan() }
+                defer { if isFirst { demand.firstEnded() } }
                 let count = try await run(job)
                 handled.increment(by: count)
-                if count > 0 { continue }
+                if count > 0 {
+                    demand.found()
+                    continue
+                }
                 // By the machine's clock: an operator who reads it has no other.
                 finished.set(Int(SystemClock.now().seconds))
             } catch is CancellationError {
@@ -38,7 +74,7 @@ struct JobRunner: Sendable {
                 failed.increment()
                 logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
             }
-            try? await Task.sleep(for: job.interval)
+            try? await Task.sleep(for: job.isExpecting() ? job.interval / 5 : job.interval)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Database
 internal import Kernel
 internal import Outbox
 internal import Runtime
@@ -13,9 +14,11 @@ struct EventMetrics: Sendable {
     private let metrics: Metrics
     private let relay: OutboxRelay
     private let consumers: [EventConsumer]
+    private let database: Database
 
-    init(_ metrics: Metrics, relay: OutboxRelay, consumers: [EventConsumer]) {
+    init(_ metrics: Metrics, database: Database, relay: OutboxRelay, consumers: [EventConsumer]) {
         self.metrics = metrics
+        self.database = database
         self.relay = relay
         self.consumers = consumers
     }
@@ -51,8 +54,9 @@ struct EventMetrics: Sendable {
     }
 
     private func showRetries() async {
+        guard let lags = try? await EventConsumer.retries(in: database) else { return }
         for consumer in consumers {
-            guard let lag = try? await consumer.retries() else { continue }
+            let lag = lags[consumer.feature] ?? RetryLag()
             let feature = ("feature", consumer.feature)
             set(
                 "streaksnap_events_retrying",

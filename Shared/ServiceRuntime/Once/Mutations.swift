@@ -53,6 +53,28 @@ public struct Mutations: Sendable {
         return Once(try await answer(context, stored, isWhole: true, isolation) { .success(try await body($0)) }.reply())
     }
 
+    /// The same for a change whose reads are known beforehand: they are sent with the claim of the key, in one round trip.
+    ///
+    /// - Parameters:
+    ///   - load: queues the reads and locks (`Transaction.enqueue`). They run also when the key turns out to be another's: whatever takes
+    ///     a lock must ask for its condition, which is true only for who has the key, so that a repeat is refused at once instead of
+    ///     waiting behind the first.
+    ///   - body: the change, with what `load` has queued.
+    public func once<Request: Message, Reply: Message, Loaded: Sendable>(
+        _ context: CallContext,
+        _ request: Request,
+        loading load: @escaping @Sendable (UnitOfWork, _ hasKey: Query) throws -> Loaded,
+        _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Reply
+    ) async throws -> Once<Reply> {
+        guard let stored = try StoredReply(context, request) else {
+            return Once(try await work.run(context) { try await body($0, try load($0, "true")) })
+        }
+        let answer = try await answer(context, stored, isWhole: true, .readCommitted, loading: load) { work, loaded in
+            .success(try await body(work, loaded))
+        }
+        return Once(try answer.reply())
+    }
+
     /// The same for a change whose reply also shows what other services make of it.
     ///
     /// Other services are not asked inside the transaction: `complete` asks after the commit, and what it says the first time is the answer
@@ -148,14 +170,27 @@ public struct Mutations: Sendable {
         _ isolation: Isolation,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Result<Reply, ServiceError>
     ) async throws -> StoredAnswer {
+        try await answer(context, stored, isWhole: isWhole, isolation, loading: { _, _ in }) { work, _ in try await body(work) }
+    }
+
+    private func answer<Reply: Message, Loaded: Sendable>(
+        _ context: CallContext,
+        _ stored: StoredReply,
+        isWhole: Bool,
+        _ isolation: Isolation,
+        loading load: @escaping @Sendable (UnitOfWork, _ hasKey: Query) throws -> Loaded,
+        _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Result<Reply, ServiceError>
+    ) async throws -> StoredAnswer {
         try await work.run(context, isolation: isolation) { work in
-            if let known = try await stored.claim(at: work.now, work.sql) { return known }
+            let claim = try stored.enqueueClaim(at: work.now, work.sql)
+            let loaded = try load(work, stored.hasKey)
+            if let known = try await stored.known(claim, at: work.now, work.sql) { return known }
             let answer: StoredAnswer
-            switch try await body(work) {
+            switch try await body(work, loaded) {
             case .success(let reply): answer = StoredAnswer(bytes: try reply.serialized(), isWhole: isWhole)
             case .failure(let refusal): answer = try StoredAnswer(refusal: refusal)
             }
-            try await stored.store(answer, work.sql)
+            try stored.store(answer, work.sql)
             return answer
         }
     }

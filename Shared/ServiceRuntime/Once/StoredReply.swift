@@ -99,14 +99,10 @@ struct StoredReply: Sendable {
         )
     }
 
-    /// Takes the key for this transaction.
-    ///
-    /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
-    /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
-    ///   request whose process is frozen; callers ask again instead.
-    func claim(at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
+    /// Queues the taking of the key for this transaction; what came of it says `known(_:at:_:)`.
+    func enqueueClaim(at now: Instant, _ sql: Transaction) throws -> QueuedStatement {
         // One that has expired is as good as none, purged or not.
-        let isFirst = try await sql.execute(
+        try sql.enqueue(
             """
             INSERT INTO stored_reply AS known (caller, user_id, method, key_hash, request_hash, expires_at)
             SELECT \(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life)
@@ -116,7 +112,18 @@ struct StoredReply: Sendable {
                 WHERE known.expires_at <= \(now)
             """
         )
-        if isFirst == 1 { return nil }
+    }
+
+    /// A condition for statements behind the claim: whether this transaction has the key. Who has it may take it again.
+    var hasKey: Query { "pg_try_advisory_xact_lock(\(lock.0), \(lock.1))" }
+
+    /// What came of a claim.
+    ///
+    /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
+    /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
+    ///   request whose process is frozen; callers ask again instead.
+    func known(_ claim: QueuedStatement, at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
+        if try await claim.affectedRows() == 1 { return nil }
         guard let (firstHash, answer) = try await find(sql, "AND expires_at > \(now)"), let answer else {
             throw ServiceError.requestInProgress
         }
@@ -137,9 +144,9 @@ struct StoredReply: Sendable {
         return answer
     }
 
-    /// Stores the answer of this transaction.
-    func store(_ answer: StoredAnswer, _ sql: Transaction) async throws {
-        _ = try await sql.execute(
+    /// Stores the answer of this transaction, with its commit.
+    func store(_ answer: StoredAnswer, _ sql: Transaction) throws {
+        try sql.enqueue(
             """
             UPDATE stored_reply SET reply = \(try sealed(answer.bytes)), is_whole = \(answer.isWhole), is_refusal = \(answer.isRefusal)
             WHERE \(isThis)

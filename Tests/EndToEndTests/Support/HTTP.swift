@@ -21,8 +21,11 @@ struct HTTPReply: Sendable {
     }
     /// `error.code` of the envelope.
     var code: String? { json["error"]["code"].string }
-    /// The fields that the error names.
-    var fields: [String] { json["error"]["details"].list.compactMap { $0["field"].string } }
+    /// The fields that the error names; of a route whose bodies follow a published interface the names in its object.
+    var fields: [String] {
+        let details = json["error"]["details"]
+        return details.list.compactMap { $0["field"].string } + details.names.sorted()
+    }
 }
 
 /// One HTTP/1.1 request per connection over a plain socket: nothing between the test and the gateway.

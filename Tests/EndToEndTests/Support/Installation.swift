@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import Logging
 import Processes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,6 +23,7 @@ final class Installation: Sendable {
     let natsPort: UInt16
     let postgresPort: UInt16
     let guardian: Guardian
+    private let connection = Mutex<AdministratorConnection?>(nil)
     /// Where people live unless a test says otherwise. By a clock that is not moved it is noon there, so that no test meets a midnight.
     let zone: String
 
@@ -123,12 +125,19 @@ final class Installation: Sendable {
         return (binaries.appending(path: "psql").path, arguments, environment)
     }
 
-    /// What an administrator's `psql` answers: one line a row.
-    func sql(_ statement: String) async throws -> String {
-        let (path, arguments, environment) = try psql(statement)
-        let result = try await run(path, arguments, environment: environment)
-        guard result.status == 0 else { throw Guardian.Failure(description: result.errors) }
-        return result.text.trimmingCharacters(in: .newlines)
+    /// What an administrator's connection answers: one line a row, as `psql -At` prints it.
+    func sql(_ statement: String) async throws -> String { try await administrator().ask(statement) }
+
+    private func administrator() throws -> AdministratorConnection {
+        let password = try secret("postgres-admin")
+        return connection.withLock { kept in
+            if let kept { return kept }
+            let made = AdministratorConnection(
+                "host=127.0.0.1 port=\(postgresPort) user=postgres dbname=streaksnap password=\(password) connect_timeout=30"
+            )
+            kept = made
+            return made
+        }
     }
 
     /// The same for statements that take their time: it goes on until they end or are ended.

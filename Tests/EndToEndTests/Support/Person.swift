@@ -174,3 +174,15 @@ enum Photos {
         }
     }
 }
+
+extension Person {
+    /// How many of the person's snaps count for streaks with friends; a snap counts for the `daily_snap` streak too, a moment later.
+    func sharedContributions() async throws -> String {
+        try await home.sql(
+            """
+            SELECT count(*) FROM streaks.contribution c JOIN streaks.streak s ON s.id = c.streak_id
+            WHERE s.kind = 1 AND c.user_id = '\(id)'
+            """
+        )
+    }
+}

@@ -158,7 +158,8 @@ struct RevealOracle {
         let other = people[1 - reader]
         let ids = [
             "streak_id": streaks, "user_id": [other.id], "username": [other.username], "token": ["none"], "q": [other.username],
-            "notification_id": ["0190a0b0-0000-7000-8000-000000000001"],
+            "notification_id": ["0190a0b0-0000-7000-8000-000000000001"], "circle_id": ["0190a0b0-0000-7000-8000-000000000001"],
+            "code": ["0000000000"], "type": ["daily_snap"], "format": ["csv"],
         ]
         var found: [Posted: [String]] = [:]
         var texts: [String] = []

@@ -21,6 +21,8 @@ A plan has one line for each act: its first word says which, and what the model 
                                                              marks: the broken and recovered dates of the reader's last 90
     list GROUP USER RUN:COUNT:LONGEST:YOU:FRIEND:AT_RISK:DEADLINE,…   exactly these run
     balance GROUP USER TOKENS                                the person's tokens
+
+`people_plan.py` adds the lives of people with streaks of their own and circles.
 """
 import argparse
 import json
@@ -30,6 +32,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../StreaksDomainTests/model"))
+import people_plan  # noqa: E402
 from streak_model import HOUR, Model, Refused, day, number, parse, show  # noqa: E402
 
 QUARTER = 900
@@ -295,12 +298,14 @@ class Group:
 
 
 def groups(options):
-    """Every third group is a triangle of three pairs."""
+    """Every third group is a triangle of three pairs; then come the people with circles."""
     pair = person = number = 0
     while pair < options.pairs:
         size = 3 if number % 3 == 2 and options.pairs - pair >= 3 else 2
         yield Group(options, number, pair, size, person)
         pair, person, number = pair + (3 if size == 3 else 1), person + size, number + 1
+    options.zones = ZONES
+    yield from people_plan.groups(options, number, person)
 
 
 def live(work):
@@ -320,7 +325,30 @@ def write(options, times):
             print(line)
 
 
+def history_of_person(options, times):
+    """The check-ins c1, the activities t1.recipe_creation, the circle g1."""
+    for group in groups(options):
+        if isinstance(group, people_plan.Group):
+            group.live(times)
+            if options.run in group.streaks:
+                streak = group.streaks[options.run]
+                until = options.until or times[-1]
+                case = dict(streak.case, steps=[step for step in streak.steps if parse(step["at"]) <= until])
+                model = Model(case)
+                for step in case["steps"]:
+                    try:
+                        model.step(step)
+                    except Refused:
+                        pass
+                case["steps"].append(dict(at=show(until), expect=model.expectation(until)))
+                about = f"{options.run} of seed {options.seed}: what led there; zones before the start are left out"
+                return json.dump(dict(about=about, cases=[case]), sys.stdout, indent=1)
+    sys.exit(f"there is no streak {options.run}")
+
+
 def history(options, times):
+    if not options.run[0].isdigit():
+        return history_of_person(options, times)
     pair = int(options.run.split(".")[0])
     group = next(g for g in groups(options) if any(p == pair for p, _, _ in g.pairs))
     group.live(times)
@@ -354,6 +382,8 @@ def main():
     parser = argparse.ArgumentParser(description="Plans of `deploy/dev soak`.")
     parser.add_argument("command", choices=["write", "history"])
     parser.add_argument("--pairs", type=int, required=True)
+    parser.add_argument("--people", type=int, default=0)
+    parser.add_argument("--circles", type=int, default=0)
     parser.add_argument("--days", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--from", dest="first", required=True)

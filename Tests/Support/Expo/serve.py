@@ -11,14 +11,16 @@ FOLDER/control.json says how it behaves; it is read anew for each request:
     {"mode": "status", "status": 429, "retry_after": "2", "code": "…"}  takes nothing, and says so
     {"mode": "hang", "seconds": 30}               takes nothing and does not answer in that time
     {"mode": "cut"}                               takes nothing and closes the connection
-    {"mode": "lose"}                              takes the pushes, and closes the connection instead of answering
+    {"mode": "lose", "seconds": 30}               takes the pushes, and closes the connection after that time instead of answering; 0 by default
     {"mode": "malformed"}                         takes the pushes, and answers with half of a JSON text
     "paths": ["/send"]                            the mode is for these paths only
+    "spares_empty": true                          the mode is not for hand-overs of no pushes
     "times": 3                                    … and for so many requests since the file was written
     "slow": 0.2                                   waits so many seconds before it answers
     "tickets": {"TOKEN": "DeviceNotRegistered"}   errors of tickets
     "receipts": {"TOKEN": "MessageRateExceeded"}  errors of receipts
     "missing": true                               has no receipts
+    "rate": 5000                                  takes so many pushes in a second, not 600
 
 A token ExponentPushToken[other-…] belongs to another project; one with [bad-…] makes the whole request invalid.
 FOLDER/pushes.jsonl gets a line for each push that it took, FOLDER/requests.jsonl one for each request.
@@ -63,9 +65,9 @@ class Service:
             with open(path) as file:
                 return json.load(file)
 
-    def mode(self, control, path):
+    def mode(self, control, path, is_empty):
         mode = control.get("mode", "ok")
-        if mode == "ok" or path not in control.get("paths", [path]):
+        if mode == "ok" or path not in control.get("paths", [path]) or (is_empty and control.get("spares_empty")):
             return "ok"
         with self.lock:
             self.used += 1
@@ -76,11 +78,11 @@ class Service:
             for line in lines:
                 file.write(json.dumps(line) + "\n")
 
-    def rate_allows(self, count):
+    def rate_allows(self, count, most):
         with self.lock:
             now = time.monotonic()
             self.taken = [(at, n) for at, n in self.taken if now - at < 1]
-            if sum(n for _, n in self.taken) + count > 600:
+            if sum(n for _, n in self.taken) + count > most:
                 return False
             self.taken.append((now, count))
             return True
@@ -111,12 +113,14 @@ class Handler(BaseHTTPRequestHandler):
         service = self.server.service
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         control = service.control()
-        mode = service.mode(control, self.path)
-        time.sleep(control.get("slow", 0))
-        self.entry = {"path": self.path, "mode": mode, "at": time.time(), "authorization": self.headers.get("Authorization")}
         try:
             body = json.loads(gzip.decompress(raw) if self.headers.get("Content-Encoding") == "gzip" else raw)
         except ValueError:
+            body = None
+        mode = service.mode(control, self.path, body == [])
+        time.sleep(control.get("slow", 0))
+        self.entry = {"path": self.path, "mode": mode, "at": time.time(), "authorization": self.headers.get("Authorization")}
+        if body is None:
             return self.refuse(400, "VALIDATION_ERROR", "not JSON")
         self.entry["count"] = len(body) if isinstance(body, list) else len(body.get("ids", []))
         if mode == "hang":
@@ -140,6 +144,8 @@ class Handler(BaseHTTPRequestHandler):
     def send(self, body, mode, control):
         service = self.server.service
         problem = invalid(body)
+        if problem and mode in ("lose", "malformed"):
+            return self.answer(mode, {"errors": [{"code": "VALIDATION_ERROR", "message": problem}]}, control)
         if problem:
             return self.refuse(400, "VALIDATION_ERROR", problem)
         if len(body) > 100:
@@ -150,8 +156,9 @@ class Handler(BaseHTTPRequestHandler):
             projects.setdefault(name, []).append(push["to"])
         if len(projects) > 1:
             return self.refuse(400, "PUSH_TOO_MANY_EXPERIENCE_IDS", "several projects", details=projects)
-        if not service.rate_allows(len(body)):
-            return self.refuse(429, "TOO_MANY_REQUESTS", "more than 600 in a second", "1")
+        most = control.get("rate", 600)
+        if not service.rate_allows(len(body), most):
+            return self.refuse(429, "TOO_MANY_REQUESTS", f"more than {most} in a second", "1")
         tickets, taken = [], []
         for push in body:
             error = control.get("tickets", {}).get(push["to"])
@@ -164,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
             tickets.append({"status": "ok", "id": ticket})
             taken.append(push)
         service.write("pushes.jsonl", taken)
-        self.answer(mode, {"data": tickets})
+        self.answer(mode, {"data": tickets}, control)
 
     def receipts(self, body, mode, control):
         ids = body["ids"]
@@ -180,11 +187,12 @@ class Handler(BaseHTTPRequestHandler):
             found[ticket] = (
                 {"status": "error", "message": "refused", "details": {"error": error}} if error else {"status": "ok"}
             )
-        self.answer(mode, {"data": found})
+        self.answer(mode, {"data": found}, control)
 
-    def answer(self, mode, reply):
+    def answer(self, mode, reply, control):
         if mode == "lose":
             self.note(0)
+            time.sleep(control.get("seconds", 0))
             self.close_connection = True
             return
         text = json.dumps(reply)

@@ -1,7 +1,7 @@
 """A stand-in for RevenueCat's REST API, version 1.
 
 serve.py FOLDER: FOLDER/subscribers/<id>.json is what it says of a customer, FOLDER/mode how it behaves (ok, fail, garbage, cut, hang),
-FOLDER/log one line a request. A question about a customer it does not have makes one, as the real API does. FOLDER/ready holds the port.
+FOLDER/requests one line a request. A question about a customer it does not have makes one, as the real API does. FOLDER/ready holds the port.
 """
 import json
 import os
@@ -33,7 +33,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def customer(self):
-        with open(os.path.join(folder, "log"), "a") as file:
+        with open(os.path.join(folder, "requests"), "a") as file:
             file.write(f"{self.command} {self.path}\n")
         mode = read("mode", "ok")
         if mode == "hang":

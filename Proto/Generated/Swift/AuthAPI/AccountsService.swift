@@ -17,6 +17,9 @@ public enum AccountsService {
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
     ///   - deleteAccount: Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    ///     503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
+    ///     the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
+    ///     session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
     ///   - restoreAccount: Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
     ///   - exportMyData: Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
     ///     leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until
@@ -82,6 +85,9 @@ public enum AccountsMethods {
     public static let useGuestPeek = Bus.Method<UseGuestPeekRequest, GuestPeekReply>(
         service: "auth", version: "v1", name: "UseGuestPeek", isIdempotent: false, timeout: .seconds(10))
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    /// 503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
+    /// the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
+    /// session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
     public static let deleteAccount = Bus.Method<DeleteAccountRequest, DeleteAccountReply>(
         service: "auth", version: "v1", name: "DeleteAccount", isIdempotent: false, timeout: .seconds(10))
     /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
@@ -147,6 +153,9 @@ public struct AccountsClient: Sendable {
     }
 
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    /// 503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
+    /// the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
+    /// session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
     public func deleteAccount(_ request: DeleteAccountRequest, context: Bus.CallContext) async throws -> DeleteAccountReply {
         try await caller.call(AccountsMethods.deleteAccount, request, context: context)
     }

@@ -67,6 +67,9 @@ extension Me: Wire.CMessage {
         if c.pointee._locale_case.rawValue == 17 {
             self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
         }
+        if let stored = c.pointee.rewards {
+            self.rewards = try ProfileRewards(stored: UnsafeRawPointer(stored), unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -107,6 +110,9 @@ extension Me: Wire.CMessage {
         if let value = self.locale {
             c.pointee._locale_case = .init(rawValue: 17)
             c.pointee.locale = try arena.string(value, "locale")
+        }
+        if let value = self.rewards {
+            c.pointee.rewards = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileRewards.self)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -347,6 +353,9 @@ extension PublicProfile: Wire.CMessage {
         if let stored = c.pointee.created_at {
             self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
         }
+        if let stored = c.pointee.rewards {
+            self.rewards = try ProfileRewards(stored: UnsafeRawPointer(stored), unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -362,6 +371,52 @@ extension PublicProfile: Wire.CMessage {
         if let value = self.createdAt {
             c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
         }
+        if let value = self.rewards {
+            c.pointee.rewards = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileRewards.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ProfileRewards: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ProfileRewards" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ProfileRewards()
+        streaksnap__auth__v1__profile_rewards__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileRewards.self)
+        if c.pointee._badge_case.rawValue == 1 {
+            self.badge = try Wire.Decode.string(c.pointee.badge, "badge")
+        }
+        self.badges = try Wire.Decode.strings(c.pointee.badges, count: c.pointee.n_badges, "badges")
+        self.titles = try Wire.Decode.strings(c.pointee.titles, count: c.pointee.n_titles, "titles")
+        self.goldFrame = c.pointee.gold_frame != 0
+        self.crown = c.pointee.crown != 0
+        self.flame = try Wire.Decode.string(c.pointee.flame, "flame")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ProfileRewards.self)
+        streaksnap__auth__v1__profile_rewards__init(c)
+        if let value = self.badge {
+            c.pointee._badge_case = .init(rawValue: 1)
+            c.pointee.badge = try arena.string(value, "badge")
+        }
+        if !self.badges.isEmpty {
+            c.pointee.n_badges = self.badges.count
+            c.pointee.badges = try arena.strings(self.badges, "badges")
+        }
+        if !self.titles.isEmpty {
+            c.pointee.n_titles = self.titles.count
+            c.pointee.titles = try arena.strings(self.titles, "titles")
+        }
+        c.pointee.gold_frame = self.goldFrame ? 1 : 0
+        c.pointee.crown = self.crown ? 1 : 0
+        if !self.flame.isEmpty { c.pointee.flame = try arena.string(self.flame, "flame") }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -122,9 +122,11 @@ public struct Me: Sendable, Equatable {
     public var windowStartHour: Int32 = 0
     /// The language of mails, a BCP 47 tag; unset until it was chosen: then they are in English.
     public var locale: String? = nil
+    /// What others see of what check-ins have earned.
+    public var rewards: ProfileRewards? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.UserID, email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil, windowStartHour: Int32 = 0, locale: String? = nil) {
+    public init(id: Kernel.UserID, email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil, windowStartHour: Int32 = 0, locale: String? = nil, rewards: ProfileRewards? = nil) {
         self.id = id
         self.email = email
         self.username = username
@@ -142,6 +144,7 @@ public struct Me: Sendable, Equatable {
         self.usernameChangeableAt = usernameChangeableAt
         self.windowStartHour = windowStartHour
         self.locale = locale
+        self.rewards = rewards
     }
 }
 
@@ -263,14 +266,45 @@ public struct PublicProfile: Sendable, Equatable {
     /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String? = nil
     public var createdAt: Kernel.Instant? = nil
+    /// What check-ins have earned the user.
+    public var rewards: ProfileRewards? = nil
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Kernel.Instant? = nil, rewards: ProfileRewards? = nil) {
         self.userID = userID
         self.username = username
         self.displayName = displayName
         self.avatarURL = avatarURL
         self.createdAt = createdAt
+        self.rewards = rewards
+    }
+}
+
+/// What everyone sees of what a user's check-ins have earned (CI-5).
+public struct ProfileRewards: Sendable, Equatable {
+    /// The badge of the highest count; unset before the first.
+    public var badge: String? = nil
+    /// Every badge, in the order to show them.
+    public var badges: [String] = []
+    /// Unlocked badges: streak_superstar, hundred_club, hall_of_fame.
+    public var titles: [String] = []
+    public var goldFrame: Bool = false
+    /// Beside the user's name.
+    public var crown: Bool = false
+    /// orange, gold, diamond or rainbow.
+    public var flame: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(badge: String? = nil, badges: [String] = [], titles: [String] = [], goldFrame: Bool = false, crown: Bool = false, flame: String = "") {
+        self.badge = badge
+        self.badges = badges
+        self.titles = titles
+        self.goldFrame = goldFrame
+        self.crown = crown
+        self.flame = flame
     }
 }
 

@@ -10,6 +10,7 @@ extension Me {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.id, at: path, "id")
         if self.stats == nil { violations.required(at: path, "stats") }
+        if self.rewards == nil { violations.required(at: path, "rewards") }
     }
 }
 
@@ -75,7 +76,12 @@ extension GetProfileRequest {
 extension PublicProfile {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
+        if self.rewards == nil { violations.required(at: path, "rewards") }
     }
+}
+
+extension ProfileRewards {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
 extension GetSummariesRequest {

@@ -255,6 +255,10 @@ extension CatalogItem: Wire.CMessage {
         if let stored = c.pointee.available_until {
             self.availableUntil = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "available_until")
         }
+        if c.pointee._refused_case.rawValue == 15 {
+            self.refused = try Wire.Decode.string(c.pointee.refused, "refused")
+        }
+        self.needsPremium = c.pointee.needs_premium != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -300,6 +304,11 @@ extension CatalogItem: Wire.CMessage {
         if let value = self.availableUntil {
             c.pointee.available_until = try storeTimestamp(value, arena, "available_until")
         }
+        if let value = self.refused {
+            c.pointee._refused_case = .init(rawValue: 15)
+            c.pointee.refused = try arena.string(value, "refused")
+        }
+        c.pointee.needs_premium = self.needsPremium ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -390,6 +399,72 @@ extension PurchaseReply: Wire.CMessage {
         if !self.balances.isEmpty {
             c.pointee.n_balances = self.balances.count
             c.pointee.balances = try arena.messages(self.balances, as: Streaksnap__Billing__V1__WalletBalance.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ConfirmPurchaseRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.ConfirmPurchaseRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__ConfirmPurchaseRequest()
+        streaksnap__billing__v1__confirm_purchase_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__ConfirmPurchaseRequest.self)
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.transactionID = try Wire.Decode.string(c.pointee.transaction_id, "transaction_id")
+        self.good = try Wire.Decode.string(c.pointee.good, "good")
+        self.count = c.pointee.count
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__ConfirmPurchaseRequest.self)
+        streaksnap__billing__v1__confirm_purchase_request__init(c)
+        c.pointee.operation_id = arena.id(self.operationID)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.transactionID.isEmpty { c.pointee.transaction_id = try arena.string(self.transactionID, "transaction_id") }
+        if !self.good.isEmpty { c.pointee.good = try arena.string(self.good, "good") }
+        c.pointee.count = self.count
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ConfirmPurchaseReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.ConfirmPurchaseReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__ConfirmPurchaseReply()
+        streaksnap__billing__v1__confirm_purchase_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__ConfirmPurchaseReply.self)
+        self.purchaseID = try Wire.Decode.id(c.pointee.purchase_id, "purchase_id", unreadable)
+        self.item = try Wire.Decode.string(c.pointee.item, "item")
+        self.quantity = c.pointee.quantity
+        self.priceMilli = c.pointee.price_milli
+        self.currency = try Wire.Decode.string(c.pointee.currency, "currency")
+        if let stored = c.pointee.purchased_at {
+            self.purchasedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purchased_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__ConfirmPurchaseReply.self)
+        streaksnap__billing__v1__confirm_purchase_reply__init(c)
+        c.pointee.purchase_id = arena.id(self.purchaseID)
+        if !self.item.isEmpty { c.pointee.item = try arena.string(self.item, "item") }
+        c.pointee.quantity = self.quantity
+        c.pointee.price_milli = self.priceMilli
+        if !self.currency.isEmpty { c.pointee.currency = try arena.string(self.currency, "currency") }
+        if let value = self.purchasedAt {
+            c.pointee.purchased_at = try storeTimestamp(value, arena, "purchased_at")
         }
         return UnsafeMutableRawPointer(c)
     }

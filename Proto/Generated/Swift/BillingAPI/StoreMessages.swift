@@ -269,12 +269,17 @@ public struct CatalogItem: Sendable, Equatable {
     /// How many the user may still buy now; unset when there is no limit.
     public var remaining: Int32? = nil
     public var availableUntil: Kernel.Instant? = nil
+    /// Why it would be of no use now, as a purchase for coins would be refused: MAX_FREEZES_REACHED, POWER_UP_NOT_NEEDED, …; unset when nothing
+    /// speaks against it, or it could not be asked for.
+    public var refused: String? = nil
+    /// Sold to premium users only.
+    public var needsPremium: Bool = false
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(item: String = "", kind: CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int32? = nil, period: String? = nil, goods: [CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int32? = nil, remaining: Int32? = nil, availableUntil: Kernel.Instant? = nil) {
+    public init(item: String = "", kind: CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int32? = nil, period: String? = nil, goods: [CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int32? = nil, remaining: Int32? = nil, availableUntil: Kernel.Instant? = nil, refused: String? = nil, needsPremium: Bool = false) {
         self.item = item
         self.kind = kind
         self.title = title
@@ -289,6 +294,8 @@ public struct CatalogItem: Sendable, Equatable {
         self.savingPercent = savingPercent
         self.remaining = remaining
         self.availableUntil = availableUntil
+        self.refused = refused
+        self.needsPremium = needsPremium
     }
 }
 
@@ -339,6 +346,47 @@ public struct PurchaseReply: Sendable, Equatable {
         self.coins = coins
         self.goods = goods
         self.balances = balances
+    }
+}
+
+public struct ConfirmPurchaseRequest: Sendable, Equatable {
+    /// Made by the caller, and recorded, before it calls first; or derived from what the user confirms.
+    public var operationID: Kernel.OperationID
+    public var userID: Kernel.UserID
+    /// The store's transaction id, as RevenueCat names it: what clients call a payment token.
+    public var transactionID: String = ""
+    /// What it must have bought: freeze, repair, …
+    public var good: String = ""
+    /// How many of it.
+    public var count: Int32 = 0
+
+    /// The given fields set, the others unset.
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, transactionID: String = "", good: String = "", count: Int32 = 0) {
+        self.operationID = operationID
+        self.userID = userID
+        self.transactionID = transactionID
+        self.good = good
+        self.count = count
+    }
+}
+
+public struct ConfirmPurchaseReply: Sendable, Equatable {
+    public var purchaseID: Kernel.PurchaseID
+    public var item: String = ""
+    public var quantity: Int32 = 0
+    /// The price in thousandths of its currency.
+    public var priceMilli: Int64 = 0
+    public var currency: String = ""
+    public var purchasedAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(purchaseID: Kernel.PurchaseID, item: String = "", quantity: Int32 = 0, priceMilli: Int64 = 0, currency: String = "", purchasedAt: Kernel.Instant? = nil) {
+        self.purchaseID = purchaseID
+        self.item = item
+        self.quantity = quantity
+        self.priceMilli = priceMilli
+        self.currency = currency
+        self.purchasedAt = purchasedAt
     }
 }
 

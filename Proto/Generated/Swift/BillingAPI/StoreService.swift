@@ -10,12 +10,16 @@ public enum StoreService {
     ///   - getWallet: A user's balances, and the entries of one currency, newest first (BI-3).
     ///   - getCatalog: What can be bought now, with what the user may still buy of it (BI-4).
     ///   - purchase: Buys an item for coins (BI-4). Either the coins are spent and the goods granted, or neither.
+    ///   - confirmPurchase: A purchase that a client says it has paid for in an app store: finds it, sees that it is the user's and of the goods that it is taken for,
+    ///     and that its goods are granted. The webhook and this grant once between them (BI-5). Each purchase is confirmed by one operation; a repeat
+    ///     of that gets the same answer.
     ///   - getUserWallet: A user's wallet for an administrator.
     ///   - grantToUser: Gives a user coins or recovery tokens, or takes back what was given, with the reason and who did it. Taking more than there is is refused.
     public static func endpoints(
         getWallet: some Bus.QueryHandler<GetWalletRequest, Wallet>,
         getCatalog: some Bus.QueryHandler<GetCatalogRequest, Catalog>,
         purchase: some Bus.MutationHandler<PurchaseRequest, PurchaseReply>,
+        confirmPurchase: some Bus.MutationHandler<ConfirmPurchaseRequest, ConfirmPurchaseReply>,
         getUserWallet: some Bus.QueryHandler<GetUserWalletRequest, Wallet>,
         grantToUser: some Bus.MutationHandler<GrantToUserRequest, GrantToUserReply>
     ) -> [Bus.Endpoint] {
@@ -23,6 +27,7 @@ public enum StoreService {
             Bus.Endpoint(StoreMethods.getWallet, getWallet),
             Bus.Endpoint(StoreMethods.getCatalog, getCatalog),
             Bus.Endpoint(StoreMethods.purchase, purchase),
+            Bus.Endpoint(StoreMethods.confirmPurchase, confirmPurchase),
             Bus.Endpoint(StoreMethods.getUserWallet, getUserWallet),
             Bus.Endpoint(StoreMethods.grantToUser, grantToUser),
         ]
@@ -40,6 +45,11 @@ public enum StoreMethods {
     /// Buys an item for coins (BI-4). Either the coins are spent and the goods granted, or neither.
     public static let purchase = Bus.Method<PurchaseRequest, PurchaseReply>(
         service: "billing", version: "v1", name: "Purchase", isIdempotent: false, timeout: .seconds(10))
+    /// A purchase that a client says it has paid for in an app store: finds it, sees that it is the user's and of the goods that it is taken for,
+    /// and that its goods are granted. The webhook and this grant once between them (BI-5). Each purchase is confirmed by one operation; a repeat
+    /// of that gets the same answer.
+    public static let confirmPurchase = Bus.Method<ConfirmPurchaseRequest, ConfirmPurchaseReply>(
+        service: "billing", version: "v1", name: "ConfirmPurchase", isIdempotent: true, timeout: .seconds(10))
     /// A user's wallet for an administrator.
     public static let getUserWallet = Bus.Method<GetUserWalletRequest, Wallet>(
         service: "billing", version: "v1", name: "GetUserWallet", isIdempotent: true, timeout: .seconds(10))
@@ -68,6 +78,13 @@ public struct StoreClient: Sendable {
     /// Buys an item for coins (BI-4). Either the coins are spent and the goods granted, or neither.
     public func purchase(_ request: PurchaseRequest, context: Bus.CallContext) async throws -> PurchaseReply {
         try await caller.call(StoreMethods.purchase, request, context: context)
+    }
+
+    /// A purchase that a client says it has paid for in an app store: finds it, sees that it is the user's and of the goods that it is taken for,
+    /// and that its goods are granted. The webhook and this grant once between them (BI-5). Each purchase is confirmed by one operation; a repeat
+    /// of that gets the same answer.
+    public func confirmPurchase(_ request: ConfirmPurchaseRequest, context: Bus.CallContext) async throws -> ConfirmPurchaseReply {
+        try await caller.call(StoreMethods.confirmPurchase, request, context: context)
     }
 
     /// A user's wallet for an administrator.

@@ -79,6 +79,30 @@ extension PurchaseReply {
     }
 }
 
+extension ConfirmPurchaseRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.id(self.userID, at: path, "user_id")
+        if self.transactionID.isEmpty {
+            violations.required(at: path, "transaction_id")
+        } else {
+            violations.length(self.transactionID, max: 255, at: path, "transaction_id")
+        }
+        if self.good.isEmpty {
+            violations.required(at: path, "good")
+        } else {
+            violations.length(self.good, max: 40, at: path, "good")
+        }
+        violations.bounds(self.count, min: 1, max: 100, at: path, "count")
+    }
+}
+
+extension ConfirmPurchaseReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.purchaseID, at: path, "purchase_id")
+    }
+}
+
 extension GrantToUserRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

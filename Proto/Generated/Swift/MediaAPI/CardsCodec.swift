@@ -88,22 +88,42 @@ extension MakeMilestoneCardRequest: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MakeMilestoneCardRequest.self)
         self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
-        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
+        if c.pointee._friend_id_case.rawValue == 2 {
+            self.friendID = try Wire.Decode.optionalID(c.pointee.friend_id, "friend_id", unreadable)
+        }
         self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.milestone = c.pointee.milestone
         self.fromDate = try Wire.Decode.date(c.pointee.from_date, "from_date", unreadable)
         self.toDate = try Wire.Decode.date(c.pointee.to_date, "to_date", unreadable)
+        self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
+        self.subject = try Wire.Decode.string(c.pointee.subject, "subject")
+        self.title = try Wire.Decode.string(c.pointee.title, "title")
+        self.style = try Wire.Decode.string(c.pointee.style, "style")
+        if c.pointee._circle_id_case.rawValue == 11 {
+            self.circleID = try Wire.Decode.optionalID(c.pointee.circle_id, "circle_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Media__V1__MakeMilestoneCardRequest.self)
         streaksnap__media__v1__make_milestone_card_request__init(c)
         c.pointee.user_id = arena.id(self.userID)
-        c.pointee.friend_id = arena.id(self.friendID)
+        if let value = self.friendID {
+            c.pointee._friend_id_case = .init(rawValue: 2)
+            c.pointee.friend_id = arena.id(value)
+        }
         c.pointee.streak_id = arena.id(self.streakID)
         c.pointee.milestone = self.milestone
         c.pointee.from_date = arena.date(self.fromDate)
         c.pointee.to_date = arena.date(self.toDate)
+        if !self.emoji.isEmpty { c.pointee.emoji = try arena.string(self.emoji, "emoji") }
+        if !self.subject.isEmpty { c.pointee.subject = try arena.string(self.subject, "subject") }
+        if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
+        if !self.style.isEmpty { c.pointee.style = try arena.string(self.style, "style") }
+        if let value = self.circleID {
+            c.pointee._circle_id_case = .init(rawValue: 11)
+            c.pointee.circle_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

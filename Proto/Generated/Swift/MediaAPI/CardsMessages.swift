@@ -4,7 +4,7 @@ public import Kernel
 public import Wire
 
 public enum CardStyle: Wire.OpenEnum {
-    /// Orange.
+    /// That of the streak's kind.
     case unspecified
     case orange
     case purple
@@ -51,9 +51,9 @@ public enum CardStyle: Wire.OpenEnum {
 
 public struct GenerateMilestoneCardRequest: Sendable, Equatable {
     public var streakID: Kernel.StreakID
-    /// The count to celebrate (MS-6); unset means the highest that was reached.
+    /// The count to celebrate (MS-6, CI-5, TS-1); unset means the highest that was reached.
     public var milestone: Int32? = nil
-    /// Its gradient; orange by default.
+    /// Its gradient; by default that of the streak's kind.
     public var style: CardStyle = .unspecified
 
     /// The given fields set, the others unset.
@@ -72,7 +72,7 @@ public struct GenerateMilestoneCardReply: Sendable, Equatable {
     public var style: CardStyle = .unspecified
     /// The PNG; signed, valid for 24 h.
     public var imageURL: String = ""
-    /// The public page; unset while the other user has withdrawn it.
+    /// The public page; unset while the other user has withdrawn it, and when the user has left the circle.
     public var shareURL: String? = nil
     /// In pixels.
     public var width: Int32 = 0
@@ -92,23 +92,36 @@ public struct GenerateMilestoneCardReply: Sendable, Equatable {
 }
 
 public struct MakeMilestoneCardRequest: Sendable, Equatable {
-    /// The user whom the links are for, and the other one of the two.
+    /// The user whom the links are for, and the other one of a mutual streak.
     public var userID: Kernel.UserID
-    public var friendID: Kernel.UserID
+    public var friendID: Kernel.UserID? = nil
     public var streakID: Kernel.StreakID
     public var milestone: Int32 = 0
     /// First counted date of the run that reached it, and the date that made it, YYYY-MM-DD.
     public var fromDate: Kernel.CalendarDate
     public var toDate: Kernel.CalendarDate
+    /// What the card says of the streak's kind: its emoji, what the streak is about, and the name of the milestone.
+    public var emoji: String = ""
+    public var subject: String = ""
+    public var title: String = ""
+    /// orange, purple, green or dark.
+    public var style: String = ""
+    /// Of a circle's streak.
+    public var circleID: Kernel.CircleID? = nil
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, friendID: Kernel.UserID, streakID: Kernel.StreakID, milestone: Int32 = 0, fromDate: Kernel.CalendarDate, toDate: Kernel.CalendarDate) {
+    public init(userID: Kernel.UserID, friendID: Kernel.UserID? = nil, streakID: Kernel.StreakID, milestone: Int32 = 0, fromDate: Kernel.CalendarDate, toDate: Kernel.CalendarDate, emoji: String = "", subject: String = "", title: String = "", style: String = "", circleID: Kernel.CircleID? = nil) {
         self.userID = userID
         self.friendID = friendID
         self.streakID = streakID
         self.milestone = milestone
         self.fromDate = fromDate
         self.toDate = toDate
+        self.emoji = emoji
+        self.subject = subject
+        self.title = title
+        self.style = style
+        self.circleID = circleID
     }
 }
 

@@ -7,13 +7,14 @@ public enum CardsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - generateMilestoneCard: Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
-    ///     public page from then on; a new one when the user had withdrawn it and asks again.
+    ///   - generateMilestoneCard: Makes a card about a milestone that a streak of the user's has reached, of whatever kind, or gives the one that was made before (MC-1).
+    ///     The card has a public page from then on; a new one when the user had withdrawn it and asks again. The card of a circle's streak shows
+    ///     the circle's name and the member who asks; each member has a card of their own.
     ///   - markMilestoneShared: Notes that a member has shared a card, where and when (MC-2).
-    ///   - revokeMilestoneShare: Withdraws a card's public page, whichever of the two made or shared it (MC-2). Its address never works again.
+    ///   - revokeMilestoneShare: Withdraws a card's public page; of two friends' card whichever of them made or shared it (MC-2). Its address never works again.
     ///   - getSharePage: The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself, and
     ///     with `.wide.png` its preview of 1200 × 630 px (MC-2).
-    ///   - makeMilestoneCard: The card of a milestone in the first style, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
+    ///   - makeMilestoneCard: The card of a milestone in the style of its kind, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
     ///     caller vouches for the facts.
     public static func endpoints(
         generateMilestoneCard: some Bus.MutationHandler<GenerateMilestoneCardRequest, GenerateMilestoneCardReply>,
@@ -34,21 +35,22 @@ public enum CardsService {
 
 /// The methods of `Cards` on the bus.
 public enum CardsMethods {
-    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
-    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    /// Makes a card about a milestone that a streak of the user's has reached, of whatever kind, or gives the one that was made before (MC-1).
+    /// The card has a public page from then on; a new one when the user had withdrawn it and asks again. The card of a circle's streak shows
+    /// the circle's name and the member who asks; each member has a card of their own.
     public static let generateMilestoneCard = Bus.Method<GenerateMilestoneCardRequest, GenerateMilestoneCardReply>(
         service: "media", version: "v1", name: "GenerateMilestoneCard", isIdempotent: false, timeout: .seconds(20))
     /// Notes that a member has shared a card, where and when (MC-2).
     public static let markMilestoneShared = Bus.Method<MarkMilestoneSharedRequest, MarkMilestoneSharedReply>(
         service: "media", version: "v1", name: "MarkMilestoneShared", isIdempotent: true, timeout: .seconds(10))
-    /// Withdraws a card's public page, whichever of the two made or shared it (MC-2). Its address never works again.
+    /// Withdraws a card's public page; of two friends' card whichever of them made or shared it (MC-2). Its address never works again.
     public static let revokeMilestoneShare = Bus.Method<RevokeMilestoneShareRequest, RevokeMilestoneShareReply>(
         service: "media", version: "v1", name: "RevokeMilestoneShare", isIdempotent: true, timeout: .seconds(10))
     /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself, and
     /// with `.wide.png` its preview of 1200 × 630 px (MC-2).
     public static let getSharePage = Bus.Method<GetSharePageRequest, GetSharePageReply>(
         service: "media", version: "v1", name: "GetSharePage", isIdempotent: true, timeout: .seconds(10))
-    /// The card of a milestone in the first style, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
+    /// The card of a milestone in the style of its kind, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
     /// caller vouches for the facts.
     public static let makeMilestoneCard = Bus.Method<MakeMilestoneCardRequest, GenerateMilestoneCardReply>(
         service: "media", version: "v1", name: "MakeMilestoneCard", isIdempotent: true, timeout: .seconds(20))
@@ -61,8 +63,9 @@ public struct CardsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
-    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    /// Makes a card about a milestone that a streak of the user's has reached, of whatever kind, or gives the one that was made before (MC-1).
+    /// The card has a public page from then on; a new one when the user had withdrawn it and asks again. The card of a circle's streak shows
+    /// the circle's name and the member who asks; each member has a card of their own.
     public func generateMilestoneCard(_ request: GenerateMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply {
         try await caller.call(CardsMethods.generateMilestoneCard, request, context: context)
     }
@@ -72,7 +75,7 @@ public struct CardsClient: Sendable {
         try await caller.call(CardsMethods.markMilestoneShared, request, context: context)
     }
 
-    /// Withdraws a card's public page, whichever of the two made or shared it (MC-2). Its address never works again.
+    /// Withdraws a card's public page; of two friends' card whichever of them made or shared it (MC-2). Its address never works again.
     public func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply {
         try await caller.call(CardsMethods.revokeMilestoneShare, request, context: context)
     }
@@ -83,7 +86,7 @@ public struct CardsClient: Sendable {
         try await caller.call(CardsMethods.getSharePage, request, context: context)
     }
 
-    /// The card of a milestone in the first style, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
+    /// The card of a milestone in the style of its kind, made when there is none yet; a page that was withdrawn stays so (MC-1, MC-2). The
     /// caller vouches for the facts.
     public func makeMilestoneCard(_ request: MakeMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply {
         try await caller.call(CardsMethods.makeMilestoneCard, request, context: context)

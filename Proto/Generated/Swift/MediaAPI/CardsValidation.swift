@@ -21,11 +21,24 @@ extension GenerateMilestoneCardReply {
 extension MakeMilestoneCardRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
-        violations.id(self.friendID, at: path, "friend_id")
+        if let value = self.friendID {
+            violations.id(value, at: path, "friend_id")
+        }
         violations.id(self.streakID, at: path, "streak_id")
         violations.bounds(self.milestone, min: 1, max: 1000000, at: path, "milestone")
         violations.date(self.fromDate, at: path, "from_date")
         violations.date(self.toDate, at: path, "to_date")
+        if self.emoji.isEmpty {
+            violations.required(at: path, "emoji")
+        } else {
+            violations.length(self.emoji, max: 16, at: path, "emoji")
+        }
+        violations.length(self.subject, max: 100, at: path, "subject")
+        violations.length(self.title, max: 100, at: path, "title")
+        violations.member(self.style, of: ["orange", "purple", "green", "dark"], at: path, "style")
+        if let value = self.circleID {
+            violations.id(value, at: path, "circle_id")
+        }
     }
 }
 

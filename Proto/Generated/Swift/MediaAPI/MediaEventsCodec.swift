@@ -66,3 +66,35 @@ extension AvatarChanged: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension CardShared: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.CardShared" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__CardShared()
+        streaksnap__media__v1__card_shared__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__CardShared.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.milestoneID = try Wire.Decode.id(c.pointee.milestone_id, "milestone_id", unreadable)
+        self.platform = try Wire.Decode.string(c.pointee.platform, "platform")
+        if let stored = c.pointee.shared_at {
+            self.sharedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "shared_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__CardShared.self)
+        streaksnap__media__v1__card_shared__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.milestone_id = arena.id(self.milestoneID)
+        if !self.platform.isEmpty { c.pointee.platform = try arena.string(self.platform, "platform") }
+        if let value = self.sharedAt {
+            c.pointee.shared_at = try storeTimestamp(value, arena, "shared_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

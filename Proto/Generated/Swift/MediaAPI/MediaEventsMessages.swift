@@ -37,6 +37,22 @@ public struct AvatarChanged: Sendable, Equatable {
     }
 }
 
+/// A member has shared a milestone card where others see it: not one that was only saved to the photos (MC-2).
+public struct CardShared: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var milestoneID: Kernel.MilestoneCardID
+    public var platform: String = ""
+    public var sharedAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, milestoneID: Kernel.MilestoneCardID, platform: String = "", sharedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.milestoneID = milestoneID
+        self.platform = platform
+        self.sharedAt = sharedAt
+    }
+}
+
 extension SnapPosted: Wire.Event {
     public static var subject: String { "evt.media.v1.SnapPosted" }
     public var aggregateID: String { userID.description }
@@ -44,5 +60,10 @@ extension SnapPosted: Wire.Event {
 
 extension AvatarChanged: Wire.Event {
     public static var subject: String { "evt.media.v1.AvatarChanged" }
+    public var aggregateID: String { userID.description }
+}
+
+extension CardShared: Wire.Event {
+    public static var subject: String { "evt.media.v1.CardShared" }
     public var aggregateID: String { userID.description }
 }

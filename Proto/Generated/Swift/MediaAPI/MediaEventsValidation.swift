@@ -17,3 +17,10 @@ extension AvatarChanged {
         violations.id(self.userID, at: path, "user_id")
     }
 }
+
+extension CardShared {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.milestoneID, at: path, "milestone_id")
+    }
+}

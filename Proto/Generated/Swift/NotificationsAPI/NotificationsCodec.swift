@@ -117,6 +117,9 @@ extension NotificationItem: Wire.CMessage {
         if c.pointee._request_state_case.rawValue == 12 {
             self.requestState = RequestState(rawValue: Int32(truncatingIfNeeded: c.pointee.request_state.rawValue))
         }
+        if c.pointee._circle_id_case.rawValue == 13 {
+            self.circleID = try Wire.Decode.optionalID(c.pointee.circle_id, "circle_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -151,6 +154,10 @@ extension NotificationItem: Wire.CMessage {
         if let value = self.requestState {
             c.pointee._request_state_case = .init(rawValue: 12)
             c.pointee.request_state = Streaksnap__Notifications__V1__RequestState(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
+        if let value = self.circleID {
+            c.pointee._circle_id_case = .init(rawValue: 13)
+            c.pointee.circle_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -232,9 +239,6 @@ extension MarkReadRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__MarkReadRequest.self)
-        if c.pointee._notification_id_case.rawValue == 1 {
-            self.notificationID = try Wire.Decode.optionalID(c.pointee.notification_id, "notification_id", unreadable)
-        }
         self.ids = try Wire.Decode.ids(c.pointee.ids, count: c.pointee.n_ids, "ids", unreadable)
         self.all = c.pointee.all != 0
     }
@@ -242,15 +246,33 @@ extension MarkReadRequest: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Notifications__V1__MarkReadRequest.self)
         streaksnap__notifications__v1__mark_read_request__init(c)
-        if let value = self.notificationID {
-            c.pointee._notification_id_case = .init(rawValue: 1)
-            c.pointee.notification_id = arena.id(value)
-        }
         if !self.ids.isEmpty {
             c.pointee.n_ids = self.ids.count
             c.pointee.ids = arena.ids(self.ids)
         }
         c.pointee.all = self.all ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkOneReadRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.MarkOneReadRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__MarkOneReadRequest()
+        streaksnap__notifications__v1__mark_one_read_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__MarkOneReadRequest.self)
+        self.notificationID = try Wire.Decode.id(c.pointee.notification_id, "notification_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__MarkOneReadRequest.self)
+        streaksnap__notifications__v1__mark_one_read_request__init(c)
+        c.pointee.notification_id = arena.id(self.notificationID)
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -255,9 +255,11 @@ public struct NotificationItem: Sendable, Equatable {
     public var deepLink: String = ""
     /// Of a friend request: what has become of it. Unset for other kinds, and while that is not known.
     public var requestState: RequestState? = nil
+    /// The circle that it is about.
+    public var circleID: Kernel.CircleID? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState? = nil) {
+    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState? = nil, circleID: Kernel.CircleID? = nil) {
         self.id = id
         self.type = type
         self.title = title
@@ -270,6 +272,7 @@ public struct NotificationItem: Sendable, Equatable {
         self.actor = actor
         self.deepLink = deepLink
         self.requestState = requestState
+        self.circleID = circleID
     }
 }
 
@@ -301,9 +304,8 @@ public struct GetRequest: Sendable, Equatable {
     }
 }
 
-/// One of `notification_id`, `ids` and `all`.
+/// Either `ids` or `all`.
 public struct MarkReadRequest: Sendable, Equatable {
-    public var notificationID: Kernel.NotificationID? = nil
     public var ids: [Kernel.NotificationID] = []
     public var all: Bool = false
 
@@ -311,10 +313,18 @@ public struct MarkReadRequest: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(notificationID: Kernel.NotificationID? = nil, ids: [Kernel.NotificationID] = [], all: Bool = false) {
-        self.notificationID = notificationID
+    public init(ids: [Kernel.NotificationID] = [], all: Bool = false) {
         self.ids = ids
         self.all = all
+    }
+}
+
+public struct MarkOneReadRequest: Sendable, Equatable {
+    public var notificationID: Kernel.NotificationID
+
+    /// The given fields set, the others unset.
+    public init(notificationID: Kernel.NotificationID) {
+        self.notificationID = notificationID
     }
 }
 

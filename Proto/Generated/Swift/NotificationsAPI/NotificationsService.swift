@@ -11,8 +11,8 @@ public enum NotificationsService {
     ///     `locale`, else in the language of this session's device, else of the device registered last, else in English.
     ///   - unreadCount: How many of those that the list shows are unread (NO-4).
     ///   - get: One notification of the user (NO-4).
-    ///   - markRead: Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
-    ///     nothing.
+    ///   - markRead: Marks several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for nothing.
+    ///   - markOneRead: Marks one notification of the user as read (NO-4).
     ///   - markAllRead: Marks all notifications of the user as read (NO-4).
     ///   - delete: Deletes one notification of the user, and what of it has not been pushed yet (NO-4).
     public static func endpoints(
@@ -20,6 +20,7 @@ public enum NotificationsService {
         unreadCount: some Bus.QueryHandler<UnreadCountRequest, UnreadCountReply>,
         get: some Bus.QueryHandler<GetRequest, NotificationItem>,
         markRead: some Bus.MutationHandler<MarkReadRequest, MarkReadReply>,
+        markOneRead: some Bus.MutationHandler<MarkOneReadRequest, MarkReadReply>,
         markAllRead: some Bus.MutationHandler<MarkAllReadRequest, MarkReadReply>,
         delete: some Bus.MutationHandler<DeleteRequest, DeleteReply>
     ) -> [Bus.Endpoint] {
@@ -28,6 +29,7 @@ public enum NotificationsService {
             Bus.Endpoint(NotificationsMethods.unreadCount, unreadCount),
             Bus.Endpoint(NotificationsMethods.get, get),
             Bus.Endpoint(NotificationsMethods.markRead, markRead),
+            Bus.Endpoint(NotificationsMethods.markOneRead, markOneRead),
             Bus.Endpoint(NotificationsMethods.markAllRead, markAllRead),
             Bus.Endpoint(NotificationsMethods.delete, delete),
         ]
@@ -46,10 +48,12 @@ public enum NotificationsMethods {
     /// One notification of the user (NO-4).
     public static let get = Bus.Method<GetRequest, NotificationItem>(
         service: "notifications", version: "v1", name: "Get", isIdempotent: true, timeout: .seconds(10))
-    /// Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
-    /// nothing.
+    /// Marks several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for nothing.
     public static let markRead = Bus.Method<MarkReadRequest, MarkReadReply>(
         service: "notifications", version: "v1", name: "MarkRead", isIdempotent: false, timeout: .seconds(10))
+    /// Marks one notification of the user as read (NO-4).
+    public static let markOneRead = Bus.Method<MarkOneReadRequest, MarkReadReply>(
+        service: "notifications", version: "v1", name: "MarkOneRead", isIdempotent: false, timeout: .seconds(10))
     /// Marks all notifications of the user as read (NO-4).
     public static let markAllRead = Bus.Method<MarkAllReadRequest, MarkReadReply>(
         service: "notifications", version: "v1", name: "MarkAllRead", isIdempotent: false, timeout: .seconds(10))
@@ -81,10 +85,14 @@ public struct NotificationsClient: Sendable {
         try await caller.call(NotificationsMethods.get, request, context: context)
     }
 
-    /// Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
-    /// nothing.
+    /// Marks several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for nothing.
     public func markRead(_ request: MarkReadRequest, context: Bus.CallContext) async throws -> MarkReadReply {
         try await caller.call(NotificationsMethods.markRead, request, context: context)
+    }
+
+    /// Marks one notification of the user as read (NO-4).
+    public func markOneRead(_ request: MarkOneReadRequest, context: Bus.CallContext) async throws -> MarkReadReply {
+        try await caller.call(NotificationsMethods.markOneRead, request, context: context)
     }
 
     /// Marks all notifications of the user as read (NO-4).

@@ -36,6 +36,9 @@ extension NotificationItem {
         if let value = self.actor {
             value.collectViolations(into: &violations, path: path.child("actor"))
         }
+        if let value = self.circleID {
+            violations.id(value, at: path, "circle_id")
+        }
     }
 }
 
@@ -56,13 +59,16 @@ extension GetRequest {
 
 extension MarkReadRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if let value = self.notificationID {
-            violations.id(value, at: path, "notification_id")
-        }
         violations.items(self.ids.count, max: 200, at: path, "ids")
         for (index, value) in self.ids.enumerated() {
             violations.id(value, at: path, "ids", index: index)
         }
+    }
+}
+
+extension MarkOneReadRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.notificationID, at: path, "notification_id")
     }
 }
 

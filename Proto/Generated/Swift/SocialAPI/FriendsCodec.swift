@@ -566,6 +566,53 @@ extension FindFriendshipReply: Wire.CMessage {
     }
 }
 
+extension ListFriendIDsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListFriendIDsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListFriendIDsRequest()
+        streaksnap__social__v1__list_friend_ids_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendIDsRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListFriendIDsRequest.self)
+        streaksnap__social__v1__list_friend_ids_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListFriendIDsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListFriendIDsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListFriendIDsReply()
+        streaksnap__social__v1__list_friend_ids_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendIDsReply.self)
+        self.friendIDs = try Wire.Decode.ids(c.pointee.friend_ids, count: c.pointee.n_friend_ids, "friend_ids", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListFriendIDsReply.self)
+        streaksnap__social__v1__list_friend_ids_reply__init(c)
+        if !self.friendIDs.isEmpty {
+            c.pointee.n_friend_ids = self.friendIDs.count
+            c.pointee.friend_ids = arena.ids(self.friendIDs)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GetRequestStatesRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.social.v1.GetRequestStatesRequest" }
 

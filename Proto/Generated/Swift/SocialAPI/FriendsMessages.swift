@@ -406,6 +406,28 @@ public struct FindFriendshipReply: Sendable, Equatable {
     }
 }
 
+public struct ListFriendIDsRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID) {
+        self.userID = userID
+    }
+}
+
+public struct ListFriendIDsReply: Sendable, Equatable {
+    /// At most 5,000: the friends of longest standing.
+    public var friendIDs: [Kernel.UserID] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendIDs: [Kernel.UserID] = []) {
+        self.friendIDs = friendIDs
+    }
+}
+
 public struct GetRequestStatesRequest: Sendable, Equatable {
     public var userID: Kernel.UserID
     public var friendshipIDs: [Kernel.FriendshipID] = []

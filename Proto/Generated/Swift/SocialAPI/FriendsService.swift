@@ -15,6 +15,7 @@ public enum FriendsService {
     ///   - searchUsers: Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
     ///   - nudge: Reminds a friend who has not posted today (SO-6).
     ///   - findFriendship: Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
+    ///   - listFriendIDs: The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
     ///   - getRequestStates: What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
     ///     out.
     public static func endpoints(
@@ -26,6 +27,7 @@ public enum FriendsService {
         searchUsers: some Bus.QueryHandler<SearchUsersRequest, SearchUsersReply>,
         nudge: some Bus.MutationHandler<NudgeRequest, NudgeReply>,
         findFriendship: some Bus.QueryHandler<FindFriendshipRequest, FindFriendshipReply>,
+        listFriendIDs: some Bus.QueryHandler<ListFriendIDsRequest, ListFriendIDsReply>,
         getRequestStates: some Bus.QueryHandler<GetRequestStatesRequest, GetRequestStatesReply>
     ) -> [Bus.Endpoint] {
         [
@@ -37,6 +39,7 @@ public enum FriendsService {
             Bus.Endpoint(FriendsMethods.searchUsers, searchUsers),
             Bus.Endpoint(FriendsMethods.nudge, nudge),
             Bus.Endpoint(FriendsMethods.findFriendship, findFriendship),
+            Bus.Endpoint(FriendsMethods.listFriendIDs, listFriendIDs),
             Bus.Endpoint(FriendsMethods.getRequestStates, getRequestStates),
         ]
     }
@@ -68,6 +71,9 @@ public enum FriendsMethods {
     /// Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     public static let findFriendship = Bus.Method<FindFriendshipRequest, FindFriendshipReply>(
         service: "social", version: "v1", name: "FindFriendship", isIdempotent: true, timeout: .seconds(10))
+    /// The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
+    public static let listFriendIDs = Bus.Method<ListFriendIDsRequest, ListFriendIDsReply>(
+        service: "social", version: "v1", name: "ListFriendIDs", isIdempotent: true, timeout: .seconds(10))
     /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
     /// out.
     public static let getRequestStates = Bus.Method<GetRequestStatesRequest, GetRequestStatesReply>(
@@ -119,6 +125,11 @@ public struct FriendsClient: Sendable {
     /// Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     public func findFriendship(_ request: FindFriendshipRequest, context: Bus.CallContext) async throws -> FindFriendshipReply {
         try await caller.call(FriendsMethods.findFriendship, request, context: context)
+    }
+
+    /// The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
+    public func listFriendIDs(_ request: ListFriendIDsRequest, context: Bus.CallContext) async throws -> ListFriendIDsReply {
+        try await caller.call(FriendsMethods.listFriendIDs, request, context: context)
     }
 
     /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left

@@ -159,6 +159,20 @@ extension FindFriendshipReply {
     }
 }
 
+extension ListFriendIDsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension ListFriendIDsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.friendIDs.enumerated() {
+            violations.id(value, at: path, "friend_ids", index: index)
+        }
+    }
+}
+
 extension GetRequestStatesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

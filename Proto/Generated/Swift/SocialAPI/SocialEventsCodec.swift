@@ -274,3 +274,83 @@ extension ModerationActionTaken: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension CircleChanged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.CircleChanged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__CircleChanged()
+        streaksnap__social__v1__circle_changed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__CircleChanged.self)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        if let stored = c.pointee.circle {
+            self.circle = try CircleState(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        self.change = CircleChange(rawValue: Int32(truncatingIfNeeded: c.pointee.change.rawValue))
+        if c.pointee._user_id_case.rawValue == 4 {
+            self.userID = try Wire.Decode.optionalID(c.pointee.user_id, "user_id", unreadable)
+        }
+        if c.pointee._actor_id_case.rawValue == 5 {
+            self.actorID = try Wire.Decode.optionalID(c.pointee.actor_id, "actor_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__CircleChanged.self)
+        streaksnap__social__v1__circle_changed__init(c)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if let value = self.circle {
+            c.pointee.circle = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__CircleState.self)
+        }
+        c.pointee.change = Streaksnap__Social__V1__CircleChange(rawValue: .init(truncatingIfNeeded: self.change.rawValue))
+        if let value = self.userID {
+            c.pointee._user_id_case = .init(rawValue: 4)
+            c.pointee.user_id = arena.id(value)
+        }
+        if let value = self.actorID {
+            c.pointee._actor_id_case = .init(rawValue: 5)
+            c.pointee.actor_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CircleInvitationSent: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.CircleInvitationSent" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__CircleInvitationSent()
+        streaksnap__social__v1__circle_invitation_sent__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__CircleInvitationSent.self)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.fromUserID = try Wire.Decode.id(c.pointee.from_user_id, "from_user_id", unreadable)
+        self.toUserID = try Wire.Decode.id(c.pointee.to_user_id, "to_user_id", unreadable)
+        self.code = try Wire.Decode.string(c.pointee.code, "code")
+        if let stored = c.pointee.expires_at {
+            self.expiresAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "expires_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__CircleInvitationSent.self)
+        streaksnap__social__v1__circle_invitation_sent__init(c)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        c.pointee.from_user_id = arena.id(self.fromUserID)
+        c.pointee.to_user_id = arena.id(self.toUserID)
+        if !self.code.isEmpty { c.pointee.code = try arena.string(self.code, "code") }
+        if let value = self.expiresAt {
+            c.pointee.expires_at = try storeTimestamp(value, arena, "expires_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -3,6 +3,70 @@
 public import Kernel
 public import Wire
 
+/// What happened to a circle.
+public enum CircleChange: Wire.OpenEnum {
+    case unspecified
+    case created
+    /// Another name or description.
+    case updated
+    case memberJoined
+    /// By their own choice, or because their account is gone.
+    case memberLeft
+    case memberRemoved
+    case roleChanged
+    case ownershipTransferred
+    case deleted
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [CircleChange] = [.unspecified, .created, .updated, .memberJoined, .memberLeft, .memberRemoved, .roleChanged, .ownershipTransferred, .deleted]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .created
+        case 2: self = .updated
+        case 3: self = .memberJoined
+        case 4: self = .memberLeft
+        case 5: self = .memberRemoved
+        case 6: self = .roleChanged
+        case 7: self = .ownershipTransferred
+        case 8: self = .deleted
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .created: 1
+        case .updated: 2
+        case .memberJoined: 3
+        case .memberLeft: 4
+        case .memberRemoved: 5
+        case .roleChanged: 6
+        case .ownershipTransferred: 7
+        case .deleted: 8
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .created: "created"
+        case .updated: "updated"
+        case .memberJoined: "member_joined"
+        case .memberLeft: "member_left"
+        case .memberRemoved: "member_removed"
+        case .roleChanged: "role_changed"
+        case .ownershipTransferred: "ownership_transferred"
+        case .deleted: "deleted"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 /// A friend request was sent.
 public struct FriendRequestSent: Sendable, Equatable {
     public var friendshipID: Kernel.FriendshipID
@@ -141,6 +205,47 @@ public struct ModerationActionTaken: Sendable, Equatable {
     }
 }
 
+/// A circle is another (SO-10): the whole state in `circle` (D13), and what changed it, for notifications.
+public struct CircleChanged: Sendable, Equatable {
+    public var circleID: Kernel.CircleID
+    public var circle: CircleState? = nil
+    public var change: CircleChange = .unspecified
+    /// Who joined, left, was removed, got a role, or is the owner now; unset otherwise.
+    public var userID: Kernel.UserID? = nil
+    /// Who did it; unset when an account is gone.
+    public var actorID: Kernel.UserID? = nil
+
+    /// The given fields set, the others unset.
+    public init(circleID: Kernel.CircleID, circle: CircleState? = nil, change: CircleChange = .unspecified, userID: Kernel.UserID? = nil, actorID: Kernel.UserID? = nil) {
+        self.circleID = circleID
+        self.circle = circle
+        self.change = change
+        self.userID = userID
+        self.actorID = actorID
+    }
+}
+
+/// A member of a circle invited a friend to it (SO-10). Joining is by `code`, like everyone else; one event for each friend.
+public struct CircleInvitationSent: Sendable, Equatable {
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    public var fromUserID: Kernel.UserID
+    public var toUserID: Kernel.UserID
+    public var code: String = ""
+    /// From then on the code is not valid any more.
+    public var expiresAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(circleID: Kernel.CircleID, circleName: String = "", fromUserID: Kernel.UserID, toUserID: Kernel.UserID, code: String = "", expiresAt: Kernel.Instant? = nil) {
+        self.circleID = circleID
+        self.circleName = circleName
+        self.fromUserID = fromUserID
+        self.toUserID = toUserID
+        self.code = code
+        self.expiresAt = expiresAt
+    }
+}
+
 extension FriendRequestSent: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendRequestSent" }
     public var aggregateID: String { friendshipID.description }
@@ -179,4 +284,14 @@ extension ReportFiled: Wire.Event {
 extension ModerationActionTaken: Wire.Event {
     public static var subject: String { "evt.social.v1.ModerationActionTaken" }
     public var aggregateID: String { userID.description }
+}
+
+extension CircleChanged: Wire.Event {
+    public static var subject: String { "evt.social.v1.CircleChanged" }
+    public var aggregateID: String { circleID.description }
+}
+
+extension CircleInvitationSent: Wire.Event {
+    public static var subject: String { "evt.social.v1.CircleInvitationSent" }
+    public var aggregateID: String { circleID.description }
 }

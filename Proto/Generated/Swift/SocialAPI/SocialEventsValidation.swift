@@ -72,3 +72,26 @@ extension ModerationActionTaken {
         }
     }
 }
+
+extension CircleChanged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.circleID, at: path, "circle_id")
+        if let value = self.circle {
+            value.collectViolations(into: &violations, path: path.child("circle"))
+        }
+        if let value = self.userID {
+            violations.id(value, at: path, "user_id")
+        }
+        if let value = self.actorID {
+            violations.id(value, at: path, "actor_id")
+        }
+    }
+}
+
+extension CircleInvitationSent {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.circleID, at: path, "circle_id")
+        violations.id(self.fromUserID, at: path, "from_user_id")
+        violations.id(self.toUserID, at: path, "to_user_id")
+    }
+}

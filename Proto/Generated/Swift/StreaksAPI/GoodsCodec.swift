@@ -28,6 +28,91 @@ extension GoodCount: Wire.CMessage {
     }
 }
 
+extension CheckGoodsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CheckGoodsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CheckGoodsRequest()
+        streaksnap__streaks__v1__check_goods_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CheckGoodsRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.goods = try Wire.Decode.messages(c.pointee.goods, count: c.pointee.n_goods, as: GoodCount.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CheckGoodsRequest.self)
+        streaksnap__streaks__v1__check_goods_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.goods.isEmpty {
+            c.pointee.n_goods = self.goods.count
+            c.pointee.goods = try arena.messages(self.goods, as: Streaksnap__Streaks__V1__GoodCount.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckGoodsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CheckGoodsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CheckGoodsReply()
+        streaksnap__streaks__v1__check_goods_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CheckGoodsReply.self)
+        self.goods = try Wire.Decode.messages(c.pointee.goods, count: c.pointee.n_goods, as: GoodCheck.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CheckGoodsReply.self)
+        streaksnap__streaks__v1__check_goods_reply__init(c)
+        if !self.goods.isEmpty {
+            c.pointee.n_goods = self.goods.count
+            c.pointee.goods = try arena.messages(self.goods, as: Streaksnap__Streaks__V1__GoodCheck.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GoodCheck: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GoodCheck" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GoodCheck()
+        streaksnap__streaks__v1__good_check__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GoodCheck.self)
+        self.good = try Wire.Decode.string(c.pointee.good, "good")
+        self.count = c.pointee.count
+        if c.pointee._refused_case.rawValue == 3 {
+            self.refused = try Wire.Decode.string(c.pointee.refused, "refused")
+        }
+        self.message = try Wire.Decode.string(c.pointee.message, "message")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GoodCheck.self)
+        streaksnap__streaks__v1__good_check__init(c)
+        if !self.good.isEmpty { c.pointee.good = try arena.string(self.good, "good") }
+        c.pointee.count = self.count
+        if let value = self.refused {
+            c.pointee._refused_case = .init(rawValue: 3)
+            c.pointee.refused = try arena.string(value, "refused")
+        }
+        if !self.message.isEmpty { c.pointee.message = try arena.string(self.message, "message") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GrantGoodsRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.streaks.v1.GrantGoodsRequest" }
 
@@ -42,6 +127,7 @@ extension GrantGoodsRequest: Wire.CMessage {
         self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
         self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.goods = try Wire.Decode.messages(c.pointee.goods, count: c.pointee.n_goods, as: GoodCount.self, unreadable)
+        self.keepsCredit = c.pointee.keeps_credit != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -53,6 +139,7 @@ extension GrantGoodsRequest: Wire.CMessage {
             c.pointee.n_goods = self.goods.count
             c.pointee.goods = try arena.messages(self.goods, as: Streaksnap__Streaks__V1__GoodCount.self)
         }
+        c.pointee.keeps_credit = self.keepsCredit ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }

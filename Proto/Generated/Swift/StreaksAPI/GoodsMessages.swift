@@ -17,18 +17,67 @@ public struct GoodCount: Sendable, Equatable {
     }
 }
 
+public struct CheckGoodsRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    /// Each good once.
+    public var goods: [GoodCount] = []
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, goods: [GoodCount] = []) {
+        self.userID = userID
+        self.goods = goods
+    }
+}
+
+public struct CheckGoodsReply: Sendable, Equatable {
+    /// In the order asked.
+    public var goods: [GoodCheck] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(goods: [GoodCheck] = []) {
+        self.goods = goods
+    }
+}
+
+public struct GoodCheck: Sendable, Equatable {
+    public var good: String = ""
+    public var count: Int32 = 0
+    /// Why they could not be taken, or be of no use now: MAX_FREEZES_REACHED, POWER_UP_NOT_NEEDED, POWER_UP_ALREADY_ACTIVE,
+    /// STREAK_NOT_BROKEN, …; unset when nothing speaks against it.
+    public var refused: String? = nil
+    /// One sentence to show; empty when nothing speaks against it.
+    public var message: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(good: String = "", count: Int32 = 0, refused: String? = nil, message: String = "") {
+        self.good = good
+        self.count = count
+        self.refused = refused
+        self.message = message
+    }
+}
+
 public struct GrantGoodsRequest: Sendable, Equatable {
     /// Made by the caller, and recorded, before it calls first.
     public var operationID: Kernel.OperationID
     public var userID: Kernel.UserID
     /// Each good once.
     public var goods: [GoodCount] = []
+    /// They were paid for with money: what exceeds a cap stays in the stock as a credit. Otherwise it is refused, and the payment comes back.
+    public var keepsCredit: Bool = false
 
     /// The given fields set, the others unset.
-    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, goods: [GoodCount] = []) {
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, goods: [GoodCount] = [], keepsCredit: Bool = false) {
         self.operationID = operationID
         self.userID = userID
         self.goods = goods
+        self.keepsCredit = keepsCredit
     }
 }
 

@@ -7,13 +7,16 @@ public enum GoodsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
+    ///   - checkGoods: Whether goods could be taken and used now: asked before a user pays for them (BI-5). Changes nothing.
     ///   - grantGoods: Adds goods to a user's stock, once for each operation.
     ///   - takeBackGoods: Takes the goods of a grant back as far as they are unused, once for each operation. The reply says what was missing.
     public static func endpoints(
+        checkGoods: some Bus.QueryHandler<CheckGoodsRequest, CheckGoodsReply>,
         grantGoods: some Bus.MutationHandler<GrantGoodsRequest, GrantGoodsReply>,
         takeBackGoods: some Bus.MutationHandler<TakeBackGoodsRequest, TakeBackGoodsReply>
     ) -> [Bus.Endpoint] {
         [
+            Bus.Endpoint(GoodsMethods.checkGoods, checkGoods),
             Bus.Endpoint(GoodsMethods.grantGoods, grantGoods),
             Bus.Endpoint(GoodsMethods.takeBackGoods, takeBackGoods),
         ]
@@ -22,6 +25,9 @@ public enum GoodsService {
 
 /// The methods of `Goods` on the bus.
 public enum GoodsMethods {
+    /// Whether goods could be taken and used now: asked before a user pays for them (BI-5). Changes nothing.
+    public static let checkGoods = Bus.Method<CheckGoodsRequest, CheckGoodsReply>(
+        service: "streaks", version: "v1", name: "CheckGoods", isIdempotent: true, timeout: .seconds(10))
     /// Adds goods to a user's stock, once for each operation.
     public static let grantGoods = Bus.Method<GrantGoodsRequest, GrantGoodsReply>(
         service: "streaks", version: "v1", name: "GrantGoods", isIdempotent: true, timeout: .seconds(10))
@@ -36,6 +42,11 @@ public struct GoodsClient: Sendable {
 
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
+
+    /// Whether goods could be taken and used now: asked before a user pays for them (BI-5). Changes nothing.
+    public func checkGoods(_ request: CheckGoodsRequest, context: Bus.CallContext) async throws -> CheckGoodsReply {
+        try await caller.call(GoodsMethods.checkGoods, request, context: context)
+    }
 
     /// Adds goods to a user's stock, once for each operation.
     public func grantGoods(_ request: GrantGoodsRequest, context: Bus.CallContext) async throws -> GrantGoodsReply {

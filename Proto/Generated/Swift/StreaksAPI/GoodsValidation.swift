@@ -13,6 +13,24 @@ extension GoodCount {
     }
 }
 
+extension CheckGoodsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.items(self.goods.count, min: 1, max: 20, at: path, "goods")
+        for (index, value) in self.goods.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("goods", index: index))
+        }
+    }
+}
+
+extension CheckGoodsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GoodCheck {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GrantGoodsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.operationID, at: path, "operation_id")

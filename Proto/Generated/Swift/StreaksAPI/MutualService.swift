@@ -17,13 +17,11 @@ public enum MutualService {
     ///     (RC-4); after UNAVAILABLE the same Idempotency-Key gets the one answer. Refusals: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED,
     ///     RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
     ///   - getCalendar: One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
-    ///   - getMilestoneData: What a client needs to draw a milestone card itself (MC-1).
     ///   - startForFriendship: Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     ///   - getFriendSummaries: Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
     ///   - planContribution: Which of a user's streaks would accept a snap now, and for which date; changes nothing (PH-1).
     ///   - recordContribution: Counts a snap for streaks. One operation id always gets the same answer, so it is safe to repeat (D6, MS-2).
     ///   - listOpenDates: Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
-    ///   - getMilestoneFacts: What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     ///   - getMembership: Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
     ///     other: the caller leaves out what a block hides.
     public static func endpoints(
@@ -33,13 +31,11 @@ public enum MutualService {
         startStreak: some Bus.MutationHandler<StartStreakRequest, StartStreakReply>,
         recover: some Bus.MutationHandler<RecoverRequest, RecoverReply>,
         getCalendar: some Bus.QueryHandler<GetCalendarRequest, MonthCalendar>,
-        getMilestoneData: some Bus.QueryHandler<GetMilestoneDataRequest, MilestoneData>,
         startForFriendship: some Bus.MutationHandler<StartForFriendshipRequest, StartForFriendshipReply>,
         getFriendSummaries: some Bus.QueryHandler<GetFriendSummariesRequest, GetFriendSummariesReply>,
         planContribution: some Bus.QueryHandler<PlanContributionRequest, PlanContributionReply>,
         recordContribution: some Bus.MutationHandler<RecordContributionRequest, RecordContributionReply>,
         listOpenDates: some Bus.QueryHandler<ListOpenDatesRequest, ListOpenDatesReply>,
-        getMilestoneFacts: some Bus.QueryHandler<GetMilestoneFactsRequest, GetMilestoneFactsReply>,
         getMembership: some Bus.QueryHandler<GetMembershipRequest, GetMembershipReply>
     ) -> [Bus.Endpoint] {
         [
@@ -49,13 +45,11 @@ public enum MutualService {
             Bus.Endpoint(MutualMethods.startStreak, startStreak),
             Bus.Endpoint(MutualMethods.recover, recover),
             Bus.Endpoint(MutualMethods.getCalendar, getCalendar),
-            Bus.Endpoint(MutualMethods.getMilestoneData, getMilestoneData),
             Bus.Endpoint(MutualMethods.startForFriendship, startForFriendship),
             Bus.Endpoint(MutualMethods.getFriendSummaries, getFriendSummaries),
             Bus.Endpoint(MutualMethods.planContribution, planContribution),
             Bus.Endpoint(MutualMethods.recordContribution, recordContribution),
             Bus.Endpoint(MutualMethods.listOpenDates, listOpenDates),
-            Bus.Endpoint(MutualMethods.getMilestoneFacts, getMilestoneFacts),
             Bus.Endpoint(MutualMethods.getMembership, getMembership),
         ]
     }
@@ -85,9 +79,6 @@ public enum MutualMethods {
     /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
     public static let getCalendar = Bus.Method<GetCalendarRequest, MonthCalendar>(
         service: "streaks", version: "v1", name: "GetCalendar", isIdempotent: true, timeout: .seconds(10))
-    /// What a client needs to draw a milestone card itself (MC-1).
-    public static let getMilestoneData = Bus.Method<GetMilestoneDataRequest, MilestoneData>(
-        service: "streaks", version: "v1", name: "GetMilestoneData", isIdempotent: true, timeout: .seconds(10))
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     public static let startForFriendship = Bus.Method<StartForFriendshipRequest, StartForFriendshipReply>(
         service: "streaks", version: "v1", name: "StartForFriendship", isIdempotent: true, timeout: .seconds(10))
@@ -103,9 +94,6 @@ public enum MutualMethods {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public static let listOpenDates = Bus.Method<ListOpenDatesRequest, ListOpenDatesReply>(
         service: "streaks", version: "v1", name: "ListOpenDates", isIdempotent: true, timeout: .seconds(10))
-    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
-    public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
-        service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
     /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
     /// other: the caller leaves out what a block hides.
     public static let getMembership = Bus.Method<GetMembershipRequest, GetMembershipReply>(
@@ -153,11 +141,6 @@ public struct MutualClient: Sendable {
         try await caller.call(MutualMethods.getCalendar, request, context: context)
     }
 
-    /// What a client needs to draw a milestone card itself (MC-1).
-    public func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData {
-        try await caller.call(MutualMethods.getMilestoneData, request, context: context)
-    }
-
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     public func startForFriendship(_ request: StartForFriendshipRequest, context: Bus.CallContext) async throws -> StartForFriendshipReply {
         try await caller.call(MutualMethods.startForFriendship, request, context: context)
@@ -181,11 +164,6 @@ public struct MutualClient: Sendable {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply {
         try await caller.call(MutualMethods.listOpenDates, request, context: context)
-    }
-
-    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
-    public func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply {
-        try await caller.call(MutualMethods.getMilestoneFacts, request, context: context)
     }
 
     /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the

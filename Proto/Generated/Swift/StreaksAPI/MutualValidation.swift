@@ -113,53 +113,6 @@ extension MonthCalendar {
     }
 }
 
-extension GetMilestoneDataRequest {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.streakID, at: path, "streak_id")
-    }
-}
-
-extension MilestoneData {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.streakID, at: path, "streak_id")
-        for (index, value) in self.reached.enumerated() {
-            value.collectViolations(into: &violations, path: path.child("reached", index: index))
-        }
-        if self.you == nil { violations.required(at: path, "you") }
-        if let value = self.you {
-            value.collectViolations(into: &violations, path: path.child("you"))
-        }
-        if self.friend == nil { violations.required(at: path, "friend") }
-        if let value = self.friend {
-            value.collectViolations(into: &violations, path: path.child("friend"))
-        }
-        if let value = self.fromDate {
-            violations.date(value, at: path, "from_date")
-        }
-        if let value = self.toDate {
-            violations.date(value, at: path, "to_date")
-        }
-        if self.text == nil { violations.required(at: path, "text") }
-        if let value = self.milestoneID {
-            violations.id(value, at: path, "milestone_id")
-        }
-    }
-}
-
-extension MilestoneMark {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.date(self.date, at: path, "date")
-    }
-}
-
-extension CardText {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
-extension CardStyle {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
 extension StartStreakRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.friendID, at: path, "friend_id")
@@ -309,28 +262,6 @@ extension OpenDate {
         violations.date(self.friendDate, at: path, "friend_date")
         violations.date(self.openFrom, at: path, "open_from")
         violations.date(self.friendNewestDate, at: path, "friend_newest_date")
-    }
-}
-
-extension GetMilestoneFactsRequest {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.userID, at: path, "user_id")
-        violations.id(self.streakID, at: path, "streak_id")
-        violations.bounds(self.milestone, min: 0, max: 1000000, at: path, "milestone")
-    }
-}
-
-extension GetMilestoneFactsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if let value = self.fromDate {
-            violations.date(value, at: path, "from_date")
-        }
-        if let value = self.toDate {
-            violations.date(value, at: path, "to_date")
-        }
-        if let value = self.friendID {
-            violations.id(value, at: path, "friend_id")
-        }
     }
 }
 

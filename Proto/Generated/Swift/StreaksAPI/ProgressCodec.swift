@@ -2,6 +2,7 @@
 
 internal import CContracts
 internal import CProtobufC
+internal import CommonAPI
 public import Wire
 
 extension GetAchievementsRequest: Wire.CMessage {
@@ -283,6 +284,300 @@ extension YearDay: Wire.CMessage {
         c.pointee.date = arena.date(self.date)
         c.pointee.posted = self.posted
         c.pointee.completed = self.completed
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneDataRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneDataRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneDataRequest()
+        streaksnap__streaks__v1__get_milestone_data_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
+        streaksnap__streaks__v1__get_milestone_data_request__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MilestoneData: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MilestoneData" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MilestoneData()
+        streaksnap__streaks__v1__milestone_data__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneData.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.currentCount = c.pointee.current_count
+        self.longestCount = c.pointee.longest_count
+        self.milestone = c.pointee.milestone
+        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: MilestoneMark.self, unreadable)
+        self.nextMilestone = c.pointee.next_milestone
+        self.daysToNextMilestone = c.pointee.days_to_next_milestone
+        if let stored = c.pointee.you {
+            self.you = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        if let stored = c.pointee.friend_ {
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        if c.pointee._from_date_case.rawValue == 10 {
+            self.fromDate = try Wire.Decode.optionalDate(c.pointee.from_date, "from_date", unreadable)
+        }
+        if c.pointee._to_date_case.rawValue == 11 {
+            self.toDate = try Wire.Decode.optionalDate(c.pointee.to_date, "to_date", unreadable)
+        }
+        if let stored = c.pointee.text {
+            self.text = try CardText(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self, unreadable)
+        if c.pointee._milestone_id_case.rawValue == 14 {
+            self.milestoneID = try Wire.Decode.optionalID(c.pointee.milestone_id, "milestone_id", unreadable)
+        }
+        if c.pointee._image_url_case.rawValue == 15 {
+            self.imageURL = try Wire.Decode.string(c.pointee.image_url, "image_url")
+        }
+        if c.pointee._share_url_case.rawValue == 16 {
+            self.shareURL = try Wire.Decode.string(c.pointee.share_url, "share_url")
+        }
+        self.type = try Wire.Decode.string(c.pointee.type, "type")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneData.self)
+        streaksnap__streaks__v1__milestone_data__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.current_count = self.currentCount
+        c.pointee.longest_count = self.longestCount
+        c.pointee.milestone = self.milestone
+        if !self.reached.isEmpty {
+            c.pointee.n_reached = self.reached.count
+            c.pointee.reached = try arena.messages(self.reached, as: Streaksnap__Streaks__V1__MilestoneMark.self)
+        }
+        c.pointee.next_milestone = self.nextMilestone
+        c.pointee.days_to_next_milestone = self.daysToNextMilestone
+        if let value = self.you {
+            c.pointee.you = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        if let value = self.friend {
+            c.pointee.friend_ = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        if let value = self.fromDate {
+            c.pointee._from_date_case = .init(rawValue: 10)
+            c.pointee.from_date = arena.date(value)
+        }
+        if let value = self.toDate {
+            c.pointee._to_date_case = .init(rawValue: 11)
+            c.pointee.to_date = arena.date(value)
+        }
+        if let value = self.text {
+            c.pointee.text = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
+        }
+        if !self.styles.isEmpty {
+            c.pointee.n_styles = self.styles.count
+            c.pointee.styles = try arena.messages(self.styles, as: Streaksnap__Streaks__V1__CardStyle.self)
+        }
+        if let value = self.milestoneID {
+            c.pointee._milestone_id_case = .init(rawValue: 14)
+            c.pointee.milestone_id = arena.id(value)
+        }
+        if let value = self.imageURL {
+            c.pointee._image_url_case = .init(rawValue: 15)
+            c.pointee.image_url = try arena.string(value, "image_url")
+        }
+        if let value = self.shareURL {
+            c.pointee._share_url_case = .init(rawValue: 16)
+            c.pointee.share_url = try arena.string(value, "share_url")
+        }
+        if !self.type.isEmpty { c.pointee.type = try arena.string(self.type, "type") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MilestoneMark: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MilestoneMark" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MilestoneMark()
+        streaksnap__streaks__v1__milestone_mark__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneMark.self)
+        self.count = c.pointee.count
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneMark.self)
+        streaksnap__streaks__v1__milestone_mark__init(c)
+        c.pointee.count = self.count
+        c.pointee.date = arena.date(self.date)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CardText: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CardText" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CardText()
+        streaksnap__streaks__v1__card_text__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
+        self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
+        self.title = try Wire.Decode.string(c.pointee.title, "title")
+        self.names = try Wire.Decode.string(c.pointee.names, "names")
+        self.dates = try Wire.Decode.string(c.pointee.dates, "dates")
+        self.watermark = try Wire.Decode.string(c.pointee.watermark, "watermark")
+        self.share = try Wire.Decode.string(c.pointee.share, "share")
+        self.subject = try Wire.Decode.string(c.pointee.subject, "subject")
+        self.milestoneTitle = try Wire.Decode.string(c.pointee.milestone_title, "milestone_title")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CardText.self)
+        streaksnap__streaks__v1__card_text__init(c)
+        if !self.emoji.isEmpty { c.pointee.emoji = try arena.string(self.emoji, "emoji") }
+        if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
+        if !self.names.isEmpty { c.pointee.names = try arena.string(self.names, "names") }
+        if !self.dates.isEmpty { c.pointee.dates = try arena.string(self.dates, "dates") }
+        if !self.watermark.isEmpty { c.pointee.watermark = try arena.string(self.watermark, "watermark") }
+        if !self.share.isEmpty { c.pointee.share = try arena.string(self.share, "share") }
+        if !self.subject.isEmpty { c.pointee.subject = try arena.string(self.subject, "subject") }
+        if !self.milestoneTitle.isEmpty { c.pointee.milestone_title = try arena.string(self.milestoneTitle, "milestone_title") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CardStyle: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CardStyle" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CardStyle()
+        streaksnap__streaks__v1__card_style__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardStyle.self)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.fromColor = try Wire.Decode.string(c.pointee.from_color, "from_color")
+        self.toColor = try Wire.Decode.string(c.pointee.to_color, "to_color")
+        self.textColor = try Wire.Decode.string(c.pointee.text_color, "text_color")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CardStyle.self)
+        streaksnap__streaks__v1__card_style__init(c)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        if !self.fromColor.isEmpty { c.pointee.from_color = try arena.string(self.fromColor, "from_color") }
+        if !self.toColor.isEmpty { c.pointee.to_color = try arena.string(self.toColor, "to_color") }
+        if !self.textColor.isEmpty { c.pointee.text_color = try arena.string(self.textColor, "text_color") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneFactsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsRequest()
+        streaksnap__streaks__v1__get_milestone_facts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.milestone = c.pointee.milestone
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        streaksnap__streaks__v1__get_milestone_facts_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.milestone = self.milestone
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneFactsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsReply()
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        self.isMember = c.pointee.is_member != 0
+        self.isReached = c.pointee.is_reached != 0
+        self.milestone = c.pointee.milestone
+        self.currentCount = c.pointee.current_count
+        if c.pointee._from_date_case.rawValue == 5 {
+            self.fromDate = try Wire.Decode.optionalDate(c.pointee.from_date, "from_date", unreadable)
+        }
+        if c.pointee._to_date_case.rawValue == 6 {
+            self.toDate = try Wire.Decode.optionalDate(c.pointee.to_date, "to_date", unreadable)
+        }
+        self.friendID = try Wire.Decode.optionalID(c.pointee.friend_id, "friend_id", unreadable)
+        self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
+        self.subject = try Wire.Decode.string(c.pointee.subject, "subject")
+        self.title = try Wire.Decode.string(c.pointee.title, "title")
+        self.style = try Wire.Decode.string(c.pointee.style, "style")
+        if c.pointee._circle_id_case.rawValue == 12 {
+            self.circleID = try Wire.Decode.optionalID(c.pointee.circle_id, "circle_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(c)
+        c.pointee.is_member = self.isMember ? 1 : 0
+        c.pointee.is_reached = self.isReached ? 1 : 0
+        c.pointee.milestone = self.milestone
+        c.pointee.current_count = self.currentCount
+        if let value = self.fromDate {
+            c.pointee._from_date_case = .init(rawValue: 5)
+            c.pointee.from_date = arena.date(value)
+        }
+        if let value = self.toDate {
+            c.pointee._to_date_case = .init(rawValue: 6)
+            c.pointee.to_date = arena.date(value)
+        }
+        if let value = self.friendID {
+            c.pointee.friend_id = arena.id(value)
+        }
+        if !self.emoji.isEmpty { c.pointee.emoji = try arena.string(self.emoji, "emoji") }
+        if !self.subject.isEmpty { c.pointee.subject = try arena.string(self.subject, "subject") }
+        if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
+        if !self.style.isEmpty { c.pointee.style = try arena.string(self.style, "style") }
+        if let value = self.circleID {
+            c.pointee._circle_id_case = .init(rawValue: 12)
+            c.pointee.circle_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -2,7 +2,7 @@
 
 public import Bus
 
-/// What all mutual streaks of a user come to: achievements, statistics, the year (MS-7).
+/// What streaks come to: milestones of every kind (MC-1); achievements, statistics and the year of mutual streaks (MS-7).
 public enum ProgressService {
     /// One endpoint a method, for the bus to serve.
     ///
@@ -10,15 +10,21 @@ public enum ProgressService {
     ///   - getAchievements: Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
     ///   - getStats: The user's numbers over all their streaks.
     ///   - getYearCalendar: A year of all the user's streaks together: the data of a heat map.
+    ///   - getMilestoneData: The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
+    ///   - getMilestoneFacts: What is true of a streak of any kind and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     public static func endpoints(
         getAchievements: some Bus.QueryHandler<GetAchievementsRequest, GetAchievementsReply>,
         getStats: some Bus.QueryHandler<GetStatsRequest, UserStats>,
-        getYearCalendar: some Bus.QueryHandler<GetYearCalendarRequest, YearCalendar>
+        getYearCalendar: some Bus.QueryHandler<GetYearCalendarRequest, YearCalendar>,
+        getMilestoneData: some Bus.QueryHandler<GetMilestoneDataRequest, MilestoneData>,
+        getMilestoneFacts: some Bus.QueryHandler<GetMilestoneFactsRequest, GetMilestoneFactsReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(ProgressMethods.getAchievements, getAchievements),
             Bus.Endpoint(ProgressMethods.getStats, getStats),
             Bus.Endpoint(ProgressMethods.getYearCalendar, getYearCalendar),
+            Bus.Endpoint(ProgressMethods.getMilestoneData, getMilestoneData),
+            Bus.Endpoint(ProgressMethods.getMilestoneFacts, getMilestoneFacts),
         ]
     }
 }
@@ -34,6 +40,12 @@ public enum ProgressMethods {
     /// A year of all the user's streaks together: the data of a heat map.
     public static let getYearCalendar = Bus.Method<GetYearCalendarRequest, YearCalendar>(
         service: "streaks", version: "v1", name: "GetYearCalendar", isIdempotent: true, timeout: .seconds(10))
+    /// The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
+    public static let getMilestoneData = Bus.Method<GetMilestoneDataRequest, MilestoneData>(
+        service: "streaks", version: "v1", name: "GetMilestoneData", isIdempotent: true, timeout: .seconds(10))
+    /// What is true of a streak of any kind and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
+        service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Progress` over the bus.
@@ -56,5 +68,15 @@ public struct ProgressClient: Sendable {
     /// A year of all the user's streaks together: the data of a heat map.
     public func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar {
         try await caller.call(ProgressMethods.getYearCalendar, request, context: context)
+    }
+
+    /// The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
+    public func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData {
+        try await caller.call(ProgressMethods.getMilestoneData, request, context: context)
+    }
+
+    /// What is true of a streak of any kind and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply {
+        try await caller.call(ProgressMethods.getMilestoneFacts, request, context: context)
     }
 }

@@ -56,6 +56,9 @@ extension SnapCounted: Wire.CMessage {
         if let stored = c.pointee.counted_at {
             self.countedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "counted_at")
         }
+        if let stored = c.pointee.received_at {
+            self.receivedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "received_at")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -69,6 +72,9 @@ extension SnapCounted: Wire.CMessage {
         c.pointee.current_count = self.currentCount
         if let value = self.countedAt {
             c.pointee.counted_at = try storeTimestamp(value, arena, "counted_at")
+        }
+        if let value = self.receivedAt {
+            c.pointee.received_at = try storeTimestamp(value, arena, "received_at")
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -530,6 +536,997 @@ extension StreakAtRisk: Wire.CMessage {
         c.pointee.current_count = self.currentCount
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloStreakStarted: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakStarted" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakStarted()
+        streaksnap__streaks__v1__solo_streak_started__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakStarted.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        self.userLevel = c.pointee.user_level
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakStarted.self)
+        streaksnap__streaks__v1__solo_streak_started__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        c.pointee.user_level = self.userLevel
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloStreakExtended: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakExtended" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakExtended()
+        streaksnap__streaks__v1__solo_streak_extended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakExtended.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.longest = c.pointee.longest
+        self.runStart = try Wire.Decode.date(c.pointee.run_start, "run_start", unreadable)
+        self.via = ExtendedVia(rawValue: Int32(truncatingIfNeeded: c.pointee.via.rawValue))
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        self.replaces = ExtendedVia(rawValue: Int32(truncatingIfNeeded: c.pointee.replaces.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakExtended.self)
+        streaksnap__streaks__v1__solo_streak_extended__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.longest = self.longest
+        c.pointee.run_start = arena.date(self.runStart)
+        c.pointee.via = Streaksnap__Streaks__V1__ExtendedVia(rawValue: .init(truncatingIfNeeded: self.via.rawValue))
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        c.pointee.replaces = Streaksnap__Streaks__V1__ExtendedVia(rawValue: .init(truncatingIfNeeded: self.replaces.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MilestoneRewards: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MilestoneRewards" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MilestoneRewards()
+        streaksnap__streaks__v1__milestone_rewards__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneRewards.self)
+        self.xp = c.pointee.xp
+        self.coins = c.pointee.coins
+        self.freezes = c.pointee.freezes
+        self.badges = try Wire.Decode.strings(c.pointee.badges, count: c.pointee.n_badges, "badges")
+        self.unlocks = try Wire.Decode.strings(c.pointee.unlocks, count: c.pointee.n_unlocks, "unlocks")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneRewards.self)
+        streaksnap__streaks__v1__milestone_rewards__init(c)
+        c.pointee.xp = self.xp
+        c.pointee.coins = self.coins
+        c.pointee.freezes = self.freezes
+        if !self.badges.isEmpty {
+            c.pointee.n_badges = self.badges.count
+            c.pointee.badges = try arena.strings(self.badges, "badges")
+        }
+        if !self.unlocks.isEmpty {
+            c.pointee.n_unlocks = self.unlocks.count
+            c.pointee.unlocks = try arena.strings(self.unlocks, "unlocks")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloMilestoneReached: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloMilestoneReached" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloMilestoneReached()
+        streaksnap__streaks__v1__solo_milestone_reached__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloMilestoneReached.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.firstTime = c.pointee.first_time != 0
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        if let stored = c.pointee.rewards_claimed {
+            self.rewardsClaimed = try MilestoneRewards(stored: UnsafeRawPointer(stored), unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloMilestoneReached.self)
+        streaksnap__streaks__v1__solo_milestone_reached__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.first_time = self.firstTime ? 1 : 0
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        if let value = self.rewardsClaimed {
+            c.pointee.rewards_claimed = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneRewards.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloStreakBroken: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakBroken" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakBroken()
+        streaksnap__streaks__v1__solo_streak_broken__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakBroken.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.count = c.pointee.count
+        self.missedDate = try Wire.Decode.date(c.pointee.missed_date, "missed_date", unreadable)
+        if let stored = c.pointee.broken_at {
+            self.brokenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "broken_at")
+        }
+        self.reason = SoloReason(rawValue: Int32(truncatingIfNeeded: c.pointee.reason.rawValue))
+        if let stored = c.pointee.repairable_until {
+            self.repairableUntil = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "repairable_until")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakBroken.self)
+        streaksnap__streaks__v1__solo_streak_broken__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.count = self.count
+        c.pointee.missed_date = arena.date(self.missedDate)
+        if let value = self.brokenAt {
+            c.pointee.broken_at = try storeTimestamp(value, arena, "broken_at")
+        }
+        c.pointee.reason = Streaksnap__Streaks__V1__SoloReason(rawValue: .init(truncatingIfNeeded: self.reason.rawValue))
+        if let value = self.repairableUntil {
+            c.pointee.repairable_until = try storeTimestamp(value, arena, "repairable_until")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloStreakRestored: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakRestored" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakRestored()
+        streaksnap__streaks__v1__solo_streak_restored__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakRestored.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.count = c.pointee.count
+        self.missedDate = try Wire.Decode.date(c.pointee.missed_date, "missed_date", unreadable)
+        self.reason = SoloReason(rawValue: Int32(truncatingIfNeeded: c.pointee.reason.rawValue))
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakRestored.self)
+        streaksnap__streaks__v1__solo_streak_restored__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.count = self.count
+        c.pointee.missed_date = arena.date(self.missedDate)
+        c.pointee.reason = Streaksnap__Streaks__V1__SoloReason(rawValue: .init(truncatingIfNeeded: self.reason.rawValue))
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FreezeUsed: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.FreezeUsed" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__FreezeUsed()
+        streaksnap__streaks__v1__freeze_used__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__FreezeUsed.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.freezesLeft = c.pointee.freezes_left
+        self.byHand = c.pointee.by_hand != 0
+        self.count = c.pointee.count
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__FreezeUsed.self)
+        streaksnap__streaks__v1__freeze_used__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.date = arena.date(self.date)
+        c.pointee.freezes_left = self.freezesLeft
+        c.pointee.by_hand = self.byHand ? 1 : 0
+        c.pointee.count = self.count
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FreezeReturned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.FreezeReturned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__FreezeReturned()
+        streaksnap__streaks__v1__freeze_returned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__FreezeReturned.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.freezesLeft = c.pointee.freezes_left
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        self.byHand = c.pointee.by_hand != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__FreezeReturned.self)
+        streaksnap__streaks__v1__freeze_returned__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.date = arena.date(self.date)
+        c.pointee.freezes_left = self.freezesLeft
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        c.pointee.by_hand = self.byHand ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FreezeEarned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.FreezeEarned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__FreezeEarned()
+        streaksnap__streaks__v1__freeze_earned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__FreezeEarned.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.freezes = c.pointee.freezes
+        self.freezesLeft = c.pointee.freezes_left
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__FreezeEarned.self)
+        streaksnap__streaks__v1__freeze_earned__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.freezes = self.freezes
+        c.pointee.freezes_left = self.freezesLeft
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreakPaused: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakPaused" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakPaused()
+        streaksnap__streaks__v1__streak_paused__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakPaused.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.fromDate = try Wire.Decode.date(c.pointee.from_date, "from_date", unreadable)
+        self.untilDate = try Wire.Decode.date(c.pointee.until_date, "until_date", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakPaused.self)
+        streaksnap__streaks__v1__streak_paused__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.from_date = arena.date(self.fromDate)
+        c.pointee.until_date = arena.date(self.untilDate)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PauseEnded: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.PauseEnded" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__PauseEnded()
+        streaksnap__streaks__v1__pause_ended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PauseEnded.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.untilDate = try Wire.Decode.date(c.pointee.until_date, "until_date", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__PauseEnded.self)
+        streaksnap__streaks__v1__pause_ended__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.until_date = arena.date(self.untilDate)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ProtectionUsed: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.ProtectionUsed" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__ProtectionUsed()
+        streaksnap__streaks__v1__protection_used__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ProtectionUsed.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.protection = ProtectionKind(rawValue: Int32(truncatingIfNeeded: c.pointee.protection.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.operationID = try Wire.Decode.optionalID(c.pointee.operation_id, "operation_id", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        self.count = c.pointee.count
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__ProtectionUsed.self)
+        streaksnap__streaks__v1__protection_used__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.protection = Streaksnap__Streaks__V1__ProtectionKind(rawValue: .init(truncatingIfNeeded: self.protection.rawValue))
+        c.pointee.date = arena.date(self.date)
+        if let value = self.operationID {
+            c.pointee.operation_id = arena.id(value)
+        }
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        c.pointee.count = self.count
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ProtectionReturned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.ProtectionReturned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__ProtectionReturned()
+        streaksnap__streaks__v1__protection_returned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ProtectionReturned.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.protection = ProtectionKind(rawValue: Int32(truncatingIfNeeded: c.pointee.protection.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.operationID = try Wire.Decode.optionalID(c.pointee.operation_id, "operation_id", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__ProtectionReturned.self)
+        streaksnap__streaks__v1__protection_returned__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.protection = Streaksnap__Streaks__V1__ProtectionKind(rawValue: .init(truncatingIfNeeded: self.protection.rawValue))
+        c.pointee.date = arena.date(self.date)
+        if let value = self.operationID {
+            c.pointee.operation_id = arena.id(value)
+        }
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckInUpdated: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CheckInUpdated" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CheckInUpdated()
+        streaksnap__streaks__v1__check_in_updated__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CheckInUpdated.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CheckInUpdated.self)
+        streaksnap__streaks__v1__check_in_updated__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.date = arena.date(self.date)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SoloStreakEnded: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakEnded" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakEnded()
+        streaksnap__streaks__v1__solo_streak_ended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakEnded.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakEnded.self)
+        streaksnap__streaks__v1__solo_streak_ended__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CoinsEarned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CoinsEarned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CoinsEarned()
+        streaksnap__streaks__v1__coins_earned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CoinsEarned.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.amount = c.pointee.amount
+        self.cause = try Wire.Decode.string(c.pointee.cause, "cause")
+        self.key = try Wire.Decode.string(c.pointee.key, "key")
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CoinsEarned.self)
+        streaksnap__streaks__v1__coins_earned__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.amount = self.amount
+        if !self.cause.isEmpty { c.pointee.cause = try arena.string(self.cause, "cause") }
+        if !self.key.isEmpty { c.pointee.key = try arena.string(self.key, "key") }
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CircleCheckedIn: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CircleCheckedIn" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CircleCheckedIn()
+        streaksnap__streaks__v1__circle_checked_in__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CircleCheckedIn.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        if let stored = c.pointee.received_at {
+            self.receivedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "received_at")
+        }
+        if let stored = c.pointee.check_in_time {
+            self.checkInTime = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "check_in_time")
+        }
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        if c.pointee._mood_case.rawValue == 7 {
+            self.mood = c.pointee.mood
+        }
+        if c.pointee._energy_case.rawValue == 8 {
+            self.energy = c.pointee.energy
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CircleCheckedIn.self)
+        streaksnap__streaks__v1__circle_checked_in__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        c.pointee.operation_id = arena.id(self.operationID)
+        if let value = self.receivedAt {
+            c.pointee.received_at = try storeTimestamp(value, arena, "received_at")
+        }
+        if let value = self.checkInTime {
+            c.pointee.check_in_time = try storeTimestamp(value, arena, "check_in_time")
+        }
+        c.pointee.date = arena.date(self.date)
+        if let value = self.mood {
+            c.pointee._mood_case = .init(rawValue: 7)
+            c.pointee.mood = value
+        }
+        if let value = self.energy {
+            c.pointee._energy_case = .init(rawValue: 8)
+            c.pointee.energy = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamStreakStarted: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamStreakStarted" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamStreakStarted()
+        streaksnap__streaks__v1__team_streak_started__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamStreakStarted.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamStreakStarted.self)
+        streaksnap__streaks__v1__team_streak_started__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamStreakExtended: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamStreakExtended" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamStreakExtended()
+        streaksnap__streaks__v1__team_streak_extended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamStreakExtended.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.memberIDs = try Wire.Decode.ids(c.pointee.member_ids, count: c.pointee.n_member_ids, "member_ids", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.longest = c.pointee.longest
+        self.runStart = try Wire.Decode.date(c.pointee.run_start, "run_start", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamStreakExtended.self)
+        streaksnap__streaks__v1__team_streak_extended__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.memberIDs.isEmpty {
+            c.pointee.n_member_ids = self.memberIDs.count
+            c.pointee.member_ids = arena.ids(self.memberIDs)
+        }
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.longest = self.longest
+        c.pointee.run_start = arena.date(self.runStart)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamMilestoneReached: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamMilestoneReached" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamMilestoneReached()
+        streaksnap__streaks__v1__team_milestone_reached__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamMilestoneReached.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.memberIDs = try Wire.Decode.ids(c.pointee.member_ids, count: c.pointee.n_member_ids, "member_ids", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+        self.firstTime = c.pointee.first_time != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamMilestoneReached.self)
+        streaksnap__streaks__v1__team_milestone_reached__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.memberIDs.isEmpty {
+            c.pointee.n_member_ids = self.memberIDs.count
+            c.pointee.member_ids = arena.ids(self.memberIDs)
+        }
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        c.pointee.first_time = self.firstTime ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamGraceStarted: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamGraceStarted" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamGraceStarted()
+        streaksnap__streaks__v1__team_grace_started__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamGraceStarted.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.memberIDs = try Wire.Decode.ids(c.pointee.member_ids, count: c.pointee.n_member_ids, "member_ids", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.missing = c.pointee.missing
+        if let stored = c.pointee.grace_until {
+            self.graceUntil = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "grace_until")
+        }
+        self.waitingIDs = try Wire.Decode.ids(c.pointee.waiting_ids, count: c.pointee.n_waiting_ids, "waiting_ids", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamGraceStarted.self)
+        streaksnap__streaks__v1__team_grace_started__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.memberIDs.isEmpty {
+            c.pointee.n_member_ids = self.memberIDs.count
+            c.pointee.member_ids = arena.ids(self.memberIDs)
+        }
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.missing = self.missing
+        if let value = self.graceUntil {
+            c.pointee.grace_until = try storeTimestamp(value, arena, "grace_until")
+        }
+        if !self.waitingIDs.isEmpty {
+            c.pointee.n_waiting_ids = self.waitingIDs.count
+            c.pointee.waiting_ids = arena.ids(self.waitingIDs)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamAtRisk: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamAtRisk" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamAtRisk()
+        streaksnap__streaks__v1__team_at_risk__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamAtRisk.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.waitingIDs = try Wire.Decode.ids(c.pointee.waiting_ids, count: c.pointee.n_waiting_ids, "waiting_ids", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.count = c.pointee.count
+        self.missing = c.pointee.missing
+        if let stored = c.pointee.deadline_at {
+            self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
+        }
+        self.graceAvailable = c.pointee.grace_available != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamAtRisk.self)
+        streaksnap__streaks__v1__team_at_risk__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.waitingIDs.isEmpty {
+            c.pointee.n_waiting_ids = self.waitingIDs.count
+            c.pointee.waiting_ids = arena.ids(self.waitingIDs)
+        }
+        c.pointee.date = arena.date(self.date)
+        c.pointee.count = self.count
+        c.pointee.missing = self.missing
+        if let value = self.deadlineAt {
+            c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
+        }
+        c.pointee.grace_available = self.graceAvailable ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamStreakBroken: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamStreakBroken" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamStreakBroken()
+        streaksnap__streaks__v1__team_streak_broken__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamStreakBroken.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.memberIDs = try Wire.Decode.ids(c.pointee.member_ids, count: c.pointee.n_member_ids, "member_ids", unreadable)
+        self.missedDate = try Wire.Decode.date(c.pointee.missed_date, "missed_date", unreadable)
+        self.count = c.pointee.count
+        if let stored = c.pointee.broken_at {
+            self.brokenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "broken_at")
+        }
+        if let stored = c.pointee.repairable_until {
+            self.repairableUntil = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "repairable_until")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamStreakBroken.self)
+        streaksnap__streaks__v1__team_streak_broken__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.memberIDs.isEmpty {
+            c.pointee.n_member_ids = self.memberIDs.count
+            c.pointee.member_ids = arena.ids(self.memberIDs)
+        }
+        c.pointee.missed_date = arena.date(self.missedDate)
+        c.pointee.count = self.count
+        if let value = self.brokenAt {
+            c.pointee.broken_at = try storeTimestamp(value, arena, "broken_at")
+        }
+        if let value = self.repairableUntil {
+            c.pointee.repairable_until = try storeTimestamp(value, arena, "repairable_until")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamStreakRestored: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamStreakRestored" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamStreakRestored()
+        streaksnap__streaks__v1__team_streak_restored__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamStreakRestored.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.circleName = try Wire.Decode.string(c.pointee.circle_name, "circle_name")
+        self.memberIDs = try Wire.Decode.ids(c.pointee.member_ids, count: c.pointee.n_member_ids, "member_ids", unreadable)
+        self.missedDate = try Wire.Decode.date(c.pointee.missed_date, "missed_date", unreadable)
+        self.count = c.pointee.count
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamStreakRestored.self)
+        streaksnap__streaks__v1__team_streak_restored__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        if !self.circleName.isEmpty { c.pointee.circle_name = try arena.string(self.circleName, "circle_name") }
+        if !self.memberIDs.isEmpty {
+            c.pointee.n_member_ids = self.memberIDs.count
+            c.pointee.member_ids = arena.ids(self.memberIDs)
+        }
+        c.pointee.missed_date = arena.date(self.missedDate)
+        c.pointee.count = self.count
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension TeamStreakEnded: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.TeamStreakEnded" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__TeamStreakEnded()
+        streaksnap__streaks__v1__team_streak_ended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TeamStreakEnded.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.circleID = try Wire.Decode.id(c.pointee.circle_id, "circle_id", unreadable)
+        self.count = c.pointee.count
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__TeamStreakEnded.self)
+        streaksnap__streaks__v1__team_streak_ended__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.circle_id = arena.id(self.circleID)
+        c.pointee.count = self.count
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -3,6 +3,205 @@
 public import Kernel
 public import Wire
 
+/// The kinds of streak of one person. The numbers are those of the store.
+public enum SoloKind: Wire.OpenEnum {
+    case unspecified
+    /// The daily check-in (CI-*).
+    case checkIn
+    /// TS-1.
+    case dailySnap
+    case recipeCreation
+    case challengeCompletion
+    case socialShare
+    case healthyEating
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [SoloKind] = [.unspecified, .checkIn, .dailySnap, .recipeCreation, .challengeCompletion, .socialShare, .healthyEating]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 2: self = .checkIn
+        case 3: self = .dailySnap
+        case 4: self = .recipeCreation
+        case 5: self = .challengeCompletion
+        case 6: self = .socialShare
+        case 7: self = .healthyEating
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .checkIn: 2
+        case .dailySnap: 3
+        case .recipeCreation: 4
+        case .challengeCompletion: 5
+        case .socialShare: 6
+        case .healthyEating: 7
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .checkIn: "check_in"
+        case .dailySnap: "daily_snap"
+        case .recipeCreation: "recipe_creation"
+        case .challengeCompletion: "challenge_completion"
+        case .socialShare: "social_share"
+        case .healthyEating: "healthy_eating"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// What extended a streak of one person.
+public enum ExtendedVia: Wire.OpenEnum {
+    case unspecified
+    /// The person did something.
+    case contribution
+    /// A freeze kept and extended it (CI-2).
+    case freeze
+    /// A time machine filled a missed date (TS-3).
+    case fill
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ExtendedVia] = [.unspecified, .contribution, .freeze, .fill]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .contribution
+        case 2: self = .freeze
+        case 3: self = .fill
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .contribution: 1
+        case .freeze: 2
+        case .fill: 3
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .contribution: "contribution"
+        case .freeze: "freeze"
+        case .fill: "fill"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// Why a streak of one person broke, or runs again.
+public enum SoloReason: Wire.OpenEnum {
+    case unspecified
+    /// Broke: a date was missed and nothing kept it.
+    case missed
+    /// Broke: a moderator shut the account (SO-9). Nothing undoes it.
+    case moderation
+    /// Runs again: what was missed arrived late after all, or an outage was declared (SD-6, SD-7).
+    case lateOrOutage
+    /// Runs again: repaired or restored (CI-3, TS-3).
+    case repair
+    /// Runs again: a time machine filled the missed date.
+    case fill
+    /// Runs again: a freeze by hand (CI-2).
+    case freeze
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [SoloReason] = [.unspecified, .missed, .moderation, .lateOrOutage, .repair, .fill, .freeze]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .missed
+        case 2: self = .moderation
+        case 3: self = .lateOrOutage
+        case 4: self = .repair
+        case 5: self = .fill
+        case 6: self = .freeze
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .missed: 1
+        case .moderation: 2
+        case .lateOrOutage: 3
+        case .repair: 4
+        case .fill: 5
+        case .freeze: 6
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .missed: "missed"
+        case .moderation: "moderation"
+        case .lateOrOutage: "late_or_outage"
+        case .repair: "repair"
+        case .fill: "fill"
+        case .freeze: "freeze"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// What keeps a streak of one person over a break and is held until then (TS-3).
+public enum ProtectionKind: Wire.OpenEnum {
+    case unspecified
+    case insurance
+    case shield
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ProtectionKind] = [.unspecified, .insurance, .shield]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .insurance
+        case 2: self = .shield
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .insurance: 1
+        case .shield: 2
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .insurance: "insurance"
+        case .shield: "shield"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 /// A mutual streak began with count 0.
 public struct StreakStarted: Sendable, Equatable {
     public var streakID: Kernel.StreakID
@@ -29,9 +228,11 @@ public struct SnapCounted: Sendable, Equatable {
     public var dateCompleted: Bool = false
     public var currentCount: Int32 = 0
     public var countedAt: Kernel.Instant? = nil
+    /// When the snap was received; unset in events of releases before this field.
+    public var receivedAt: Kernel.Instant? = nil
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.friendID = friendID
@@ -39,6 +240,7 @@ public struct SnapCounted: Sendable, Equatable {
         self.dateCompleted = dateCompleted
         self.currentCount = currentCount
         self.countedAt = countedAt
+        self.receivedAt = receivedAt
     }
 }
 
@@ -315,6 +517,575 @@ public struct StreakAtRisk: Sendable, Equatable {
     }
 }
 
+/// A streak of one person began with count 0.
+public struct SoloStreakStarted: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var at: Kernel.Instant? = nil
+    /// The level that the user's XP made then (CI-6), from 1.
+    public var userLevel: Int32 = 0
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, at: Kernel.Instant? = nil, userLevel: Int32 = 0) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.at = at
+        self.userLevel = userLevel
+    }
+}
+
+/// A streak of one person grew by one: once for each date of a run, unless the date was re-opened.
+public struct SoloStreakExtended: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var longest: Int32 = 0
+    /// The first date of the run, YYYY-MM-DD: names it.
+    public var runStart: Kernel.CalendarDate
+    public var via: ExtendedVia = .unspecified
+    public var at: Kernel.Instant? = nil
+    /// What had extended the streak for the date until now and came back, because there is an activity after all (SD-6); unset mostly.
+    public var replaces: ExtendedVia = .unspecified
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, via: ExtendedVia = .unspecified, at: Kernel.Instant? = nil, replaces: ExtendedVia = .unspecified) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.date = date
+        self.count = count
+        self.longest = longest
+        self.runStart = runStart
+        self.via = via
+        self.at = at
+        self.replaces = replaces
+    }
+}
+
+/// What a milestone brings its user (CI-5, TS-1). Coins are twice as many on a double day, and freezes come as far as there is room for them:
+/// CoinsEarned and FreezeEarned say what came.
+public struct MilestoneRewards: Sendable, Equatable {
+    public var xp: Int32 = 0
+    public var coins: Int32 = 0
+    public var freezes: Int32 = 0
+    public var badges: [String] = []
+    public var unlocks: [String] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(xp: Int32 = 0, coins: Int32 = 0, freezes: Int32 = 0, badges: [String] = [], unlocks: [String] = []) {
+        self.xp = xp
+        self.coins = coins
+        self.freezes = freezes
+        self.badges = badges
+        self.unlocks = unlocks
+    }
+}
+
+/// A count that is celebrated was reached (CI-5).
+public struct SoloMilestoneReached: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    /// Never before in this streak: rewards are given only then.
+    public var firstTime: Bool = false
+    public var at: Kernel.Instant? = nil
+    /// What the user got; unset unless it is the first time.
+    public var rewardsClaimed: MilestoneRewards? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, firstTime: Bool = false, at: Kernel.Instant? = nil, rewardsClaimed: MilestoneRewards? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.date = date
+        self.count = count
+        self.firstTime = firstTime
+        self.at = at
+        self.rewardsClaimed = rewardsClaimed
+    }
+}
+
+/// A streak of one person broke when a date was settled; the next contribution begins a new run.
+public struct SoloStreakBroken: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var count: Int32 = 0
+    public var missedDate: Kernel.CalendarDate
+    public var brokenAt: Kernel.Instant? = nil
+    public var reason: SoloReason = .unspecified
+    /// Until then a repair undoes the break, if the user's other conditions are met (CI-3, TS-3); unset when nothing can.
+    public var repairableUntil: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, count: Int32 = 0, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, reason: SoloReason = .unspecified, repairableUntil: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.count = count
+        self.missedDate = missedDate
+        self.brokenAt = brokenAt
+        self.reason = reason
+        self.repairableUntil = repairableUntil
+    }
+}
+
+/// A break was undone.
+public struct SoloStreakRestored: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var count: Int32 = 0
+    public var missedDate: Kernel.CalendarDate
+    public var reason: SoloReason = .unspecified
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, count: Int32 = 0, missedDate: Kernel.CalendarDate, reason: SoloReason = .unspecified, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.count = count
+        self.missedDate = missedDate
+        self.reason = reason
+        self.at = at
+    }
+}
+
+/// A freeze was spent on a date (CI-2).
+public struct FreezeUsed: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var freezesLeft: Int32 = 0
+    public var byHand: Bool = false
+    /// The count with the frozen date.
+    public var count: Int32 = 0
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, freezesLeft: Int32 = 0, byHand: Bool = false, count: Int32 = 0, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.date = date
+        self.freezesLeft = freezesLeft
+        self.byHand = byHand
+        self.count = count
+        self.at = at
+    }
+}
+
+/// A freeze that was spent on a date came back: the date was completed after all (SD-6).
+public struct FreezeReturned: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var freezesLeft: Int32 = 0
+    public var at: Kernel.Instant? = nil
+    /// It had been spent by hand.
+    public var byHand: Bool = false
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, freezesLeft: Int32 = 0, at: Kernel.Instant? = nil, byHand: Bool = false) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.date = date
+        self.freezesLeft = freezesLeft
+        self.at = at
+        self.byHand = byHand
+    }
+}
+
+/// A freeze was earned, or more of them by a milestone (CI-2).
+public struct FreezeEarned: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var freezes: Int32 = 0
+    public var freezesLeft: Int32 = 0
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, freezes: Int32 = 0, freezesLeft: Int32 = 0, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.date = date
+        self.count = count
+        self.freezes = freezes
+        self.freezesLeft = freezesLeft
+        self.at = at
+    }
+}
+
+/// A streak is paused (CI-4).
+public struct StreakPaused: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var fromDate: Kernel.CalendarDate
+    /// The first date that counts again.
+    public var untilDate: Kernel.CalendarDate
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, fromDate: Kernel.CalendarDate, untilDate: Kernel.CalendarDate, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.fromDate = fromDate
+        self.untilDate = untilDate
+        self.at = at
+    }
+}
+
+/// A pause is over, by its date or early by hand (CI-4); `until_date` is the first date that counts again.
+public struct PauseEnded: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var untilDate: Kernel.CalendarDate
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, untilDate: Kernel.CalendarDate, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.untilDate = untilDate
+        self.at = at
+    }
+}
+
+/// An insurance or a shield kept a streak over a missed date (TS-3).
+public struct ProtectionUsed: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var protection: ProtectionKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var operationID: Kernel.OperationID? = nil
+    public var at: Kernel.Instant? = nil
+    /// The count that it kept.
+    public var count: Int32 = 0
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, protection: ProtectionKind = .unspecified, date: Kernel.CalendarDate, operationID: Kernel.OperationID? = nil, at: Kernel.Instant? = nil, count: Int32 = 0) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.protection = protection
+        self.date = date
+        self.operationID = operationID
+        self.at = at
+        self.count = count
+    }
+}
+
+/// An insurance or a shield was not needed after all and came back (SD-6).
+public struct ProtectionReturned: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var protection: ProtectionKind = .unspecified
+    public var date: Kernel.CalendarDate
+    public var operationID: Kernel.OperationID? = nil
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, protection: ProtectionKind = .unspecified, date: Kernel.CalendarDate, operationID: Kernel.OperationID? = nil, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.protection = protection
+        self.date = date
+        self.operationID = operationID
+        self.at = at
+    }
+}
+
+/// A user reported more for a date that has its check-in (CI-1): once for each date, with the first such report.
+public struct CheckInUpdated: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var date: Kernel.CalendarDate
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, at: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.date = date
+        self.at = at
+    }
+}
+
+/// A streak of one person ended with the account.
+public struct SoloStreakEnded: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.at = at
+    }
+}
+
+/// A person earned coins: billing posts each key once (BI-3).
+public struct CoinsEarned: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var amount: Int64 = 0
+    /// What for, for the ledger: check_in_milestone, typed_day or typed_milestone.
+    public var cause: String = ""
+    /// Unique: "check_in_milestone:<streak>:<count>".
+    public var key: String = ""
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, amount: Int64 = 0, cause: String = "", key: String = "", at: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.amount = amount
+        self.cause = cause
+        self.key = key
+        self.at = at
+    }
+}
+
+/// A user has checked in to a circle (TS-4). Their check-in takes it as a qualifying activity of that time (CI-1).
+public struct CircleCheckedIn: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var circleID: Kernel.CircleID
+    /// Of the request: the same for whatever it causes.
+    public var operationID: Kernel.OperationID
+    public var receivedAt: Kernel.Instant? = nil
+    /// The client's claim, already within SD-2's limits; unset: when it was received.
+    public var checkInTime: Kernel.Instant? = nil
+    /// The user's date that it counts for, YYYY-MM-DD.
+    public var date: Kernel.CalendarDate
+    /// 1 to 10; private to the user.
+    public var mood: Int32? = nil
+    public var energy: Int32? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, circleID: Kernel.CircleID, operationID: Kernel.OperationID, receivedAt: Kernel.Instant? = nil, checkInTime: Kernel.Instant? = nil, date: Kernel.CalendarDate, mood: Int32? = nil, energy: Int32? = nil) {
+        self.userID = userID
+        self.circleID = circleID
+        self.operationID = operationID
+        self.receivedAt = receivedAt
+        self.checkInTime = checkInTime
+        self.date = date
+        self.mood = mood
+        self.energy = energy
+    }
+}
+
+/// A circle's streak began with count 0: the circle has two members (TS-4).
+public struct TeamStreakStarted: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.at = at
+    }
+}
+
+/// A circle's streak grew: enough members contributed for a date (TS-4).
+public struct TeamStreakExtended: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    /// Present members, whether they contributed or not.
+    public var memberIDs: [Kernel.UserID] = []
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var longest: Int32 = 0
+    /// The first date of the run, YYYY-MM-DD: names it.
+    public var runStart: Kernel.CalendarDate
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", memberIDs: [Kernel.UserID] = [], date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.memberIDs = memberIDs
+        self.date = date
+        self.count = count
+        self.longest = longest
+        self.runStart = runStart
+        self.at = at
+    }
+}
+
+/// A celebrated count of a circle's streak was reached, once a run.
+public struct TeamMilestoneReached: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    public var memberIDs: [Kernel.UserID] = []
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var at: Kernel.Instant? = nil
+    /// Never before in this streak.
+    public var firstTime: Bool = false
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", memberIDs: [Kernel.UserID] = [], date: Kernel.CalendarDate, count: Int32 = 0, at: Kernel.Instant? = nil, firstTime: Bool = false) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.memberIDs = memberIDs
+        self.date = date
+        self.count = count
+        self.at = at
+        self.firstTime = firstTime
+    }
+}
+
+/// A date of a circle's streak is over without enough contributions, and the streak lives on for 12 hours (TS-4): contributions for that date
+/// that arrive until then (SD-2) save it. Once a date.
+public struct TeamGraceStarted: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    public var memberIDs: [Kernel.UserID] = []
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    /// How many more members are needed.
+    public var missing: Int32 = 0
+    public var graceUntil: Kernel.Instant? = nil
+    /// Those of `member_ids` who have not contributed for the date.
+    public var waitingIDs: [Kernel.UserID] = []
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", memberIDs: [Kernel.UserID] = [], date: Kernel.CalendarDate, count: Int32 = 0, missing: Int32 = 0, graceUntil: Kernel.Instant? = nil, waitingIDs: [Kernel.UserID] = []) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.memberIDs = memberIDs
+        self.date = date
+        self.count = count
+        self.missing = missing
+        self.graceUntil = graceUntil
+        self.waitingIDs = waitingIDs
+    }
+}
+
+/// A circle's streak may break at the end of a date: 3 hours are left (NO-5). Once a date.
+public struct TeamAtRisk: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    /// Members who have not contributed for the date and whose date it is now: they can help.
+    public var waitingIDs: [Kernel.UserID] = []
+    public var date: Kernel.CalendarDate
+    public var count: Int32 = 0
+    /// How many more members are needed.
+    public var missing: Int32 = 0
+    /// From then on the reminder is of no use.
+    public var deadlineAt: Kernel.Instant? = nil
+    /// The streak lives on for another 12 hours if the date is missed: no grace was used in the last 7 dates.
+    public var graceAvailable: Bool = false
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", waitingIDs: [Kernel.UserID] = [], date: Kernel.CalendarDate, count: Int32 = 0, missing: Int32 = 0, deadlineAt: Kernel.Instant? = nil, graceAvailable: Bool = false) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.waitingIDs = waitingIDs
+        self.date = date
+        self.count = count
+        self.missing = missing
+        self.deadlineAt = deadlineAt
+        self.graceAvailable = graceAvailable
+    }
+}
+
+/// A circle's streak broke when a date was settled; the next complete date begins a new run (TS-4).
+public struct TeamStreakBroken: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    public var memberIDs: [Kernel.UserID] = []
+    public var missedDate: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var brokenAt: Kernel.Instant? = nil
+    /// Until then contributions for the missed date that are late (SD-2) undo the break; unset when none can arrive any more.
+    public var repairableUntil: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", memberIDs: [Kernel.UserID] = [], missedDate: Kernel.CalendarDate, count: Int32 = 0, brokenAt: Kernel.Instant? = nil, repairableUntil: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.memberIDs = memberIDs
+        self.missedDate = missedDate
+        self.count = count
+        self.brokenAt = brokenAt
+        self.repairableUntil = repairableUntil
+    }
+}
+
+/// A break of a circle's streak was undone by a late contribution or an outage (SD-6, SD-7).
+public struct TeamStreakRestored: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var circleName: String = ""
+    public var memberIDs: [Kernel.UserID] = []
+    public var missedDate: Kernel.CalendarDate
+    public var count: Int32 = 0
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, circleName: String = "", memberIDs: [Kernel.UserID] = [], missedDate: Kernel.CalendarDate, count: Int32 = 0, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.circleName = circleName
+        self.memberIDs = memberIDs
+        self.missedDate = missedDate
+        self.count = count
+        self.at = at
+    }
+}
+
+/// A circle's streak ended with the circle.
+public struct TeamStreakEnded: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var circleID: Kernel.CircleID
+    public var count: Int32 = 0
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, count: Int32 = 0, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.count = count
+        self.at = at
+    }
+}
+
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
     public var aggregateID: String { streakID.description }
@@ -383,4 +1154,124 @@ extension SnapWindowClosing: Wire.Event {
 extension StreaksAtRisk: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreaksAtRisk" }
     public var aggregateID: String { userID.description }
+}
+
+extension SoloStreakStarted: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakStarted" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension SoloStreakExtended: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakExtended" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension SoloMilestoneReached: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloMilestoneReached" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension SoloStreakBroken: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakBroken" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension SoloStreakRestored: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakRestored" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension FreezeUsed: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.FreezeUsed" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension FreezeReturned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.FreezeReturned" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension FreezeEarned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.FreezeEarned" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension StreakPaused: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.StreakPaused" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension PauseEnded: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.PauseEnded" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension ProtectionUsed: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.ProtectionUsed" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension ProtectionReturned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.ProtectionReturned" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension CheckInUpdated: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.CheckInUpdated" }
+    public var aggregateID: String { userID.description }
+}
+
+extension SoloStreakEnded: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakEnded" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension CoinsEarned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.CoinsEarned" }
+    public var aggregateID: String { userID.description }
+}
+
+extension CircleCheckedIn: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.CircleCheckedIn" }
+    public var aggregateID: String { userID.description }
+}
+
+extension TeamStreakStarted: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamStreakStarted" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamStreakExtended: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamStreakExtended" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamMilestoneReached: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamMilestoneReached" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamGraceStarted: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamGraceStarted" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamAtRisk: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamAtRisk" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamStreakBroken: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamStreakBroken" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamStreakRestored: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamStreakRestored" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension TeamStreakEnded: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.TeamStreakEnded" }
+    public var aggregateID: String { streakID.description }
 }

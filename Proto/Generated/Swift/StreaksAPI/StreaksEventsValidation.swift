@@ -133,3 +133,234 @@ extension StreakAtRisk {
         violations.id(self.friendID, at: path, "friend_id")
     }
 }
+
+extension SoloStreakStarted {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension SoloStreakExtended {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        violations.date(self.runStart, at: path, "run_start")
+    }
+}
+
+extension MilestoneRewards {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SoloMilestoneReached {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension SoloStreakBroken {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.missedDate, at: path, "missed_date")
+    }
+}
+
+extension SoloStreakRestored {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.missedDate, at: path, "missed_date")
+    }
+}
+
+extension FreezeUsed {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension FreezeReturned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension FreezeEarned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension StreakPaused {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.fromDate, at: path, "from_date")
+        violations.date(self.untilDate, at: path, "until_date")
+    }
+}
+
+extension PauseEnded {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.untilDate, at: path, "until_date")
+    }
+}
+
+extension ProtectionUsed {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        if let value = self.operationID {
+            violations.id(value, at: path, "operation_id")
+        }
+    }
+}
+
+extension ProtectionReturned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        if let value = self.operationID {
+            violations.id(value, at: path, "operation_id")
+        }
+    }
+}
+
+extension CheckInUpdated {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension SoloStreakEnded {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension CoinsEarned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.bounds(self.amount, min: 1, max: 1000000, at: path, "amount")
+        if self.cause.isEmpty {
+            violations.required(at: path, "cause")
+        } else {
+            violations.length(self.cause, max: 40, at: path, "cause")
+        }
+        if self.key.isEmpty {
+            violations.required(at: path, "key")
+        } else {
+            violations.length(self.key, max: 200, at: path, "key")
+        }
+    }
+}
+
+extension CircleCheckedIn {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension TeamStreakStarted {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+    }
+}
+
+extension TeamStreakExtended {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() {
+            violations.id(value, at: path, "member_ids", index: index)
+        }
+        violations.date(self.date, at: path, "date")
+        violations.date(self.runStart, at: path, "run_start")
+    }
+}
+
+extension TeamMilestoneReached {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() {
+            violations.id(value, at: path, "member_ids", index: index)
+        }
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension TeamGraceStarted {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() {
+            violations.id(value, at: path, "member_ids", index: index)
+        }
+        violations.date(self.date, at: path, "date")
+        for (index, value) in self.waitingIDs.enumerated() {
+            violations.id(value, at: path, "waiting_ids", index: index)
+        }
+    }
+}
+
+extension TeamAtRisk {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.waitingIDs.enumerated() {
+            violations.id(value, at: path, "waiting_ids", index: index)
+        }
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension TeamStreakBroken {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() {
+            violations.id(value, at: path, "member_ids", index: index)
+        }
+        violations.date(self.missedDate, at: path, "missed_date")
+    }
+}
+
+extension TeamStreakRestored {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() {
+            violations.id(value, at: path, "member_ids", index: index)
+        }
+        violations.date(self.missedDate, at: path, "missed_date")
+    }
+}
+
+extension TeamStreakEnded {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+    }
+}

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import AuthCore
 internal import Bus
 internal import Kernel
@@ -11,18 +12,11 @@ struct OwnerProof: Sendable {
     let appleUsers: AppleRepository
     let clock: any Clock
 
-    /// What a caller proves it with.
-    struct Evidence: Sendable {
-        let password: String?
-        let appleToken: String?
-        let appleNonce: String?
-    }
-
     /// The password, or of an account without one a recent token of its Apple user.
     ///
     /// - Throws: `VALIDATION_ERROR`, `WRONG_PASSWORD`, `APPLE_TOKEN_REQUIRED`, `WRONG_APPLE_USER`, `RATE_LIMITED`, and what Apple's verifier
     ///   throws.
-    func require(_ evidence: Evidence, of account: Account, _ context: CallContext) async throws {
+    func require(_ evidence: some OwnerEvidence, of account: Account, _ context: CallContext) async throws {
         guard let hash = account.passwordHash else { return try await requireAppleUser(of: account, evidence) }
         guard let password = evidence.password, !password.isEmpty else {
             throw ServiceError.validation(field: "password", "is required")
@@ -52,8 +46,8 @@ struct OwnerProof: Sendable {
     }
 
     /// An account without a password is one of Apple's; its identity token, which lives for minutes, is the proof (AU-5).
-    private func requireAppleUser(of account: Account, _ evidence: Evidence) async throws {
-        guard let token = evidence.appleToken, !token.isEmpty else { throw Self.appleTokenRequired("is required") }
+    private func requireAppleUser(of account: Account, _ evidence: some OwnerEvidence) async throws {
+        guard let token = evidence.appleIdentityToken, !token.isEmpty else { throw Self.appleTokenRequired("is required") }
         let identity = try await apple.identity(token, nonce: evidence.appleNonce)
         guard identity.token.isRecent(at: clock.now()) else {
             throw Self.appleTokenRequired("must be at most 5 minutes old")
@@ -77,6 +71,16 @@ struct OwnerProof: Sendable {
         )
     }
 }
+
+/// What a caller proves to be the owner with: fields of a request.
+protocol OwnerEvidence: Sendable {
+    var password: String? { get }
+    var appleIdentityToken: String? { get }
+    var appleNonce: String? { get }
+}
+
+extension ChangeEmailRequest: OwnerEvidence {}
+extension DeleteAccountRequest: OwnerEvidence {}
 
 extension ServiceError {
     static func wrongPassword(field: String) -> ServiceError {

@@ -16,12 +16,7 @@ struct ChangeEmail: MutationHandler {
     func handle(_ request: ChangeEmailRequest, _ context: CallContext) async throws -> Once<ChangeEmailReply> {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
-        let evidence = OwnerProof.Evidence(
-            password: request.password,
-            appleToken: request.appleIdentityToken,
-            appleNonce: request.appleNonce
-        )
-        try await owner.require(evidence, of: account, context)
+        try await owner.require(request, of: account, context)
         return try await mutations.once(context, request) { work in
             guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
                 throw ServiceError.sessionRevoked

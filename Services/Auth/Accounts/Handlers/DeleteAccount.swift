@@ -18,12 +18,7 @@ struct DeleteAccount: MutationHandler {
     func handle(_ request: DeleteAccountRequest, _ context: CallContext) async throws -> Once<DeleteAccountReply> {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
-        let evidence = OwnerProof.Evidence(
-            password: request.password,
-            appleToken: request.appleIdentityToken,
-            appleNonce: request.appleNonce
-        )
-        try await owner.require(evidence, of: account, context)
+        try await owner.require(request, of: account, context)
         let running = await runningSubscription(context)
         let reply = try await mutations.once(context, request, protecting: user) { work in
             DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work), subscription: running)

@@ -26,6 +26,7 @@ enum FactConsumers {
                     work.sql
                 )
             },
+            EventHandler(PublicRewardsChanged.self) { event, work in try await RewardsRepository.store(event, work.sql) },
             EntitlementReplica().handler(),
         ]
 }

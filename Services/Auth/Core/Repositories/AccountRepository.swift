@@ -148,24 +148,26 @@ package struct AccountRepository: Sendable {
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
                 a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,
                 coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
-                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour, a.avatar_key, a.locale
+                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour, a.avatar_key, a.locale, \(RewardsRepository.columns)
             FROM account a
             LEFT JOIN streak_stats s ON s.user_id = a.id
             LEFT JOIN recovery_balance r ON r.user_id = a.id
             LEFT JOIN entitlement_replica e ON e.user_id = a.id
+            LEFT JOIN profile_rewards w ON w.user_id = a.id
             WHERE a.id = \(id) AND a.status = 1
             """
         )
         guard let row = rows.first else { return nil }
         let (
             email, username, name, zone, isPremium, isAdmin, created, updated, terms, acceptedAt, isVerified, renamedAt, active,
-            longest, photos, tokens, hour, avatar, locale
+            longest, photos, tokens, hour, avatar, locale, badge, badges, titles, frame, crown, flame
         ) =
             try row.decode(
                 as: (
                     String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
                     String?.self, Instant?.self, Bool.self, Instant?.self,
-                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, String.self, String.self
+                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, String.self, String.self,
+                    String?.self, [String].self, [String].self, Bool.self, Bool.self, String.self
                 )
             )
         return Me(
@@ -190,9 +192,20 @@ package struct AccountRepository: Sendable {
             emailVerified: isVerified,
             usernameChangeableAt: Username.changeableAt(changedAt: renamedAt, now: now),
             windowStartHour: hour,
-            locale: locale.isEmpty ? nil : locale
+            locale: locale.isEmpty ? nil : locale,
+            rewards: ProfileRewards(
+                badge: badge,
+                badges: badges,
+                titles: titles,
+                goldFrame: frame,
+                crown: crown,
+                flame: flame
+            )
         )
     }
+
+    /// What everyone sees of what a user's check-ins have earned (CI-5).
+    package func rewards(of id: UserID) async throws -> ProfileRewards { try await RewardsRepository.find(id, database) }
 
     static func account(_ row: Row) throws -> Account {
         let (

@@ -4,7 +4,7 @@ internal import ServiceRuntime
 
 extension PersonalData {
     /// Accounts, and the facts of other services that the profile shows.
-    static let core = PersonalData([account, statistics, balance, purged]) { _ in
+    static let core = PersonalData([account, statistics, balance, rewards, purged]) { _ in
         ErasureSteps(before: { user, work in
             // Old events that hold names must not be replayed, nor stay: those of this transaction follow.
             _ = try await work.sql.execute(
@@ -40,6 +40,9 @@ extension PersonalData {
 
     /// Billing exports it.
     private static let balance = PersonalTable("recovery_balance", users: ["user_id": .delete])
+
+    /// Streaks exports them.
+    private static let rewards = PersonalTable("profile_rewards", users: ["user_id": .delete])
 
     private static let purged = PersonalTable(
         "purged_account",

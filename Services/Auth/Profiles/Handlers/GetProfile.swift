@@ -21,7 +21,8 @@ struct GetProfile: QueryHandler {
             username: account.username,
             displayName: account.displayName,
             avatarURL: accounts.avatarURL(of: account),
-            createdAt: account.createdAt
+            createdAt: account.createdAt,
+            rewards: try await accounts.rewards(of: id)
         )
     }
 }

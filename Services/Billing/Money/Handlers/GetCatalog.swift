@@ -8,12 +8,16 @@ struct GetCatalog: QueryHandler {
     let catalog: CatalogRepository
     let purchases: PurchaseRepository
     let wallets: WalletViews
+    let useful: UsefulGoods
     let clock: any Clock
 
     func handle(_: GetCatalogRequest, _ context: CallContext) async throws -> Catalog {
         let user = try context.requireUser()
         let now = clock.now()
         let offered = try await catalog.offered(at: now)
+        let foreign = offered.filter { $0.coins != nil }.flatMap(\.goods).filter { Good(rawValue: $0.good)?.currency == nil }
+        let single = Dictionary(foreign.map { ($0.good, $0.count) }) { min($0, $1) }.sorted { $0.key < $1.key }
+        let reasons = await useful.reasons(of: single.map { ($0.key, $0.value) }, for: user, context)
         var items: [CatalogItem] = []
         for item in offered {
             var remaining: Int32?
@@ -22,6 +26,7 @@ struct GetCatalog: QueryHandler {
                 remaining = Catalogue.remaining(limit: limit, bought: bought)
             }
             items.append(CatalogItem(item, base: offered.first { $0.item == item.comparedWith }, remaining: remaining))
+            if item.coins != nil { items[items.count - 1].refused = item.goods.lazy.compactMap { reasons[$0.good] }.first }
         }
         return Catalog(items: items, balances: try await wallets.balances(of: user))
     }

@@ -10,10 +10,13 @@ struct Purchase: MutationHandler {
     let catalog: CatalogRepository
     let purchases: Purchases
     let wallets: WalletViews
+    let useful: UsefulGoods
     let mutations: Mutations
 
     func handle(_ request: PurchaseRequest, _ context: CallContext) async throws -> Once<PurchaseReply> {
         let user = try context.requireUser()
+        // Asked before the transaction and judged in it: a repeat gets the first answer, whatever could be used by now.
+        let judgement = await judgement(of: request, by: user, context)
         return try await mutations.once(
             context,
             request,
@@ -21,11 +24,31 @@ struct Purchase: MutationHandler {
                 let ended = try await purchases.end(of: begun.purchaseID, context: context)
                 return PurchaseReply(ended, balances: try await wallets.balances(of: user))
             },
-            { work in PurchaseReply(try await begin(request, by: user, work), balances: []) }
+            { work in PurchaseReply(try await begin(request, by: user, judgement, work), balances: []) }
         )
     }
 
-    private func begin(_ request: PurchaseRequest, by user: UserID, _ work: UnitOfWork) async throws -> StoredPurchase {
+    /// Why the goods would be of no use; nil: they would be.
+    private func judgement(of request: PurchaseRequest, by user: UserID, _ context: CallContext) async -> Result<
+        ServiceError?, any Error
+    > {
+        do {
+            let now = purchases.work.now()
+            guard let item = try await catalog.find(request.item, at: now, catalog.database), item.coins != nil else {
+                return .success(nil)
+            }
+            let quantity = request.quantity ?? 1
+            let foreign = item.goods.filter { Good(rawValue: $0.good)?.currency == nil }.map { ($0.good, $0.count * quantity) }
+            return .success(try await useful.refusal(of: foreign, for: user, context))
+        } catch { return .failure(error) }
+    }
+
+    private func begin(
+        _ request: PurchaseRequest,
+        by user: UserID,
+        _ judgement: Result<ServiceError?, any Error>,
+        _ work: UnitOfWork
+    ) async throws -> StoredPurchase {
         guard let item = try await catalog.find(request.item, at: work.now, work.sql) else { throw ServiceError.notFound("item") }
         guard let price = item.coins else { throw ServiceError.notForCoins }
         let quantity = request.quantity ?? 1
@@ -36,6 +59,7 @@ struct Purchase: MutationHandler {
             let bought = try await purchases.repository.bought(item.item, by: user, since: since, work.sql)
             guard bought + Int64(quantity) <= Int64(limit) else { throw ServiceError.purchaseLimit(limit, days) }
         }
+        if let refusal = try judgement.get() { throw refusal }
         let purchase = StoredPurchase(
             id: work.ids.make(),
             user: user,

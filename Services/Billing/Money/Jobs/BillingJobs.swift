@@ -74,7 +74,7 @@ struct BillingJobs {
 
     private var unfinishedPurchases: Job {
         let purchases = purchases
-        return Job("unfinished_purchases", every: .seconds(1), oldestDue: { try await purchases.repository.oldestStranded() }) {
+        return Job("unfinished_purchases", every: .seconds(2), oldestDue: { try await purchases.repository.oldestStranded() }) {
             _ in
             try await purchases.sweep()
         }

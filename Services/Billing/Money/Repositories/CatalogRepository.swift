@@ -20,6 +20,7 @@ struct StoredItem: Sendable {
     let limitCount: Int32?
     let limitDays: Int32?
     let validUntil: Instant?
+    let needsPremium: Bool
     var goods: [(good: String, count: Int32)]
 
     /// What a unit costs, for comparing: a month, or a piece.
@@ -53,7 +54,7 @@ struct CatalogRepository: Sendable {
         var items = try await sql.query(
             """
             SELECT item, kind, title, description, coins, product, usd_cents, period, months, perks, is_popular, compared_with,
-                limit_count, limit_days, valid_until
+                limit_count, limit_days, valid_until, needs_premium
             FROM catalog_item WHERE \(condition)
             """
         ).map { row in
@@ -73,6 +74,7 @@ struct CatalogRepository: Sendable {
                 limitCount: try row.get("limit_count", as: Int32?.self),
                 limitDays: try row.get("limit_days", as: Int32?.self),
                 validUntil: try row.get("valid_until", as: Instant?.self),
+                needsPremium: try row.get("needs_premium"),
                 goods: []
             )
         }

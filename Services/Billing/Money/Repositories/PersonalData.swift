@@ -95,16 +95,21 @@ extension PersonalData {
             PersonalTable(
                 "purchase",
                 users: ["user_id": .anonymise([("store", "NULL"), ("transaction_key", "NULL")])],
-                references: ["id"],
+                references: ["id", "confirmed_by"],
                 exports: [
                     PersonalExport("purchases", ["id", "item", "title", "quantity", "coins", "purchased_at"]) {
                         "user_id = \($0)"
                     }
                 ]
-            )
+            ),
+            PersonalTable(
+                "goods_operation",
+                users: ["user_id": .keep("a purchase that moved is still undone from whom it was given to")],
+                references: ["id", "purchase_id"]
+            ),
         ],
         impersonal: [
-            "purchased_good": "the goods of a purchase", "goods_operation": "the steps of a purchase",
+            "purchased_good": "the goods of a purchase", "moved_good": "the goods of a purchase that moved",
             "catalog_item": "what can be bought", "catalog_good": "what can be bought",
         ]
     )

@@ -29,6 +29,9 @@ struct StoredPurchase: Sendable {
     /// With the quantity counted in.
     var goods: [(good: String, count: Int32)]
 
+    /// Whether its user has its goods, or will have them.
+    var isHeld: Bool { state == .onItsWay || state == .granted }
+
     /// What another service keeps.
     var foreignGoods: [(good: String, count: Int32)] { goods.filter { Good(rawValue: $0.good)?.currency == nil } }
 
@@ -43,6 +46,10 @@ struct GoodsOperation: Sendable {
     enum Kind: Int32, Sendable {
         case grant = 1
         case takeBack = 2
+        /// What is unused is taken from a user, for the step after it.
+        case moveOut = 3
+        /// What the step before it took is given to another user.
+        case moveIn = 4
     }
 
     let id: OperationID
@@ -50,6 +57,16 @@ struct GoodsOperation: Sendable {
     let place: Int32
     let kind: Kind
     let attempts: Int32
+    /// Whose goods it changes.
+    let user: UserID
+}
+
+/// What a step is about.
+struct GoodsStep: Sendable {
+    /// The goods that it gives, or takes as far as they are unused.
+    let goods: StoredPurchase
+    /// The operation that gave what it takes; nil when it gives.
+    let grant: OperationID?
 }
 
 /// Purchases and their steps (D6).
@@ -79,6 +96,7 @@ struct PurchaseRepository: Sendable {
         _ operation: OperationID,
         _ kind: GoodsOperation.Kind,
         of purchase: PurchaseID,
+        for user: UserID,
         lease: Instant,
         _ sql: Transaction
     )
@@ -86,8 +104,9 @@ struct PurchaseRepository: Sendable {
     {
         _ = try await sql.execute(
             """
-            INSERT INTO goods_operation (id, purchase_id, place, kind, lease_until)
-            SELECT \(operation)::uuid, \(purchase)::uuid, count(*)::integer, \(kind.rawValue)::smallint, \(lease)::timestamptz
+            INSERT INTO goods_operation (id, purchase_id, place, kind, user_id, lease_until)
+            SELECT \(operation)::uuid, \(purchase)::uuid, count(*)::integer, \(kind.rawValue)::smallint, \(user)::uuid,
+                \(lease)::timestamptz
             FROM goods_operation WHERE purchase_id = \(purchase)
             """
         )
@@ -102,6 +121,47 @@ struct PurchaseRepository: Sendable {
     /// The purchase of a store's transaction.
     func lock(_ store: String, _ key: String, _ sql: Transaction) async throws -> StoredPurchase? {
         try await purchase("store = \(store) AND transaction_key = \(key) FOR UPDATE", sql)
+    }
+
+    /// Whether a transaction of any store has come to a purchase.
+    func isKnown(_ transaction: String) async throws -> Bool {
+        try await !database.query("SELECT 1 FROM purchase WHERE transaction_key = \(transaction)").isEmpty
+    }
+
+    /// The purchase of a transaction, whatever its store; of several, the user's own.
+    func lock(transaction: String, of user: UserID, _ sql: Transaction) async throws -> StoredPurchase? {
+        try await purchase(
+            "transaction_key = \(transaction) ORDER BY user_id = \(user) DESC, state, purchased_at LIMIT 1 FOR UPDATE",
+            sql
+        )
+    }
+
+    /// Notes which operation has confirmed a purchase. - Returns: false when another one has.
+    func setConfirmed(_ id: PurchaseID, by operation: OperationID, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
+            """
+            UPDATE purchase SET confirmed_by = \(operation)
+            WHERE id = \(id) AND (confirmed_by IS NULL OR confirmed_by = \(operation))
+            """
+        ) > 0
+    }
+
+    /// It has another owner.
+    func setUser(_ user: UserID, of id: PurchaseID, _ sql: Transaction) async throws {
+        _ = try await sql.execute("UPDATE purchase SET user_id = \(user) WHERE id = \(id)")
+    }
+
+    /// The transactions of packs that users have bought for money.
+    func packs(of users: [UserID], _ sql: Transaction) async throws -> [(store: String, key: String)] {
+        try await sql.query(
+            """
+            SELECT store, transaction_key FROM purchase
+            WHERE user_id = ANY(\(users)) AND store IS NOT NULL AND transaction_key IS NOT NULL ORDER BY id
+            """
+        ).map { row in
+            let (store, key) = try row.decode(as: (String.self, String.self))
+            return (store: store, key: key)
+        }
     }
 
     func setState(_ state: StoredPurchase.State, of id: PurchaseID, _ sql: Transaction) async throws {
@@ -133,20 +193,57 @@ struct PurchaseRepository: Sendable {
     func next(of purchase: PurchaseID, _ sql: some QueryExecutor) async throws -> GoodsOperation? {
         try await sql.query(
             """
-            SELECT id, purchase_id, place, kind, attempts FROM goods_operation
+            SELECT \(Self.columns) FROM goods_operation
             WHERE purchase_id = \(purchase) AND NOT is_done ORDER BY place LIMIT 1
             """
         ).first.map(Self.operation)
     }
 
-    /// The last grant before a step: what it takes back.
-    func grant(before operation: GoodsOperation) async throws -> OperationID? {
-        try await database.query(
+    /// What a step of a purchase is about. The steps before it are done.
+    func step(_ operation: GoodsOperation, of purchase: StoredPurchase, _ sql: some QueryExecutor) async throws -> GoodsStep {
+        switch operation.kind {
+        case .grant: return GoodsStep(goods: purchase, grant: nil)
+        case .moveIn: return GoodsStep(goods: try await moved(into: operation.place, purchase, sql), grant: nil)
+        case .takeBack, .moveOut:
+            let row = try await sql.query(
+                """
+                SELECT id, place, kind FROM goods_operation
+                WHERE purchase_id = \(purchase.id) AND place < \(operation.place) AND kind IN (1, 4) ORDER BY place DESC LIMIT 1
+                """
+            ).first
+            guard let row else { return GoodsStep(goods: purchase, grant: nil) }
+            let (id, place, kind) = try row.decode(as: (OperationID.self, Int32.self, Int32.self))
+            let isWhole = kind == GoodsOperation.Kind.grant.rawValue
+            return GoodsStep(goods: isWhole ? purchase : try await moved(into: place, purchase, sql), grant: id)
+        }
+    }
+
+    /// The purchase with the goods that the step before `place` took.
+    private func moved(into place: Int32, _ purchase: StoredPurchase, _ sql: some QueryExecutor) async throws -> StoredPurchase {
+        var part = purchase
+        part.goods = try await sql.query(
             """
-            SELECT id FROM goods_operation WHERE purchase_id = \(operation.purchase) AND place < \(operation.place) AND kind = 1
-            ORDER BY place DESC LIMIT 1
+            SELECT g.good, g.count FROM moved_good g JOIN goods_operation o ON o.id = g.operation_id
+            WHERE o.purchase_id = \(purchase.id) AND o.place = \(place - 1) ORDER BY g.good
             """
-        ).first?.decode(as: OperationID.self)
+        ).map { row in
+            let (good, count) = try row.decode(as: (String.self, Int32.self))
+            return (good: good, count: count)
+        }
+        return part
+    }
+
+    /// Notes what a step took for the one after it.
+    func setMoved(_ goods: [(good: String, count: Int64)], by operation: OperationID, _ sql: Transaction) async throws {
+        let goods = goods.filter { $0.count > 0 }
+        guard !goods.isEmpty else { return }
+        _ = try await sql.execute(
+            """
+            INSERT INTO moved_good (operation_id, good, count)
+            SELECT \(operation)::uuid, good, count
+            FROM unnest(\(goods.map(\.good)), \(goods.map { Int32(clamping: $0.count) })) AS g (good, count)
+            """
+        )
     }
 
     /// Locks a step that is not done. The purchase is locked. - Returns: whether it is still to be done.
@@ -175,7 +272,7 @@ struct PurchaseRepository: Sendable {
                      AND NOT EXISTS (SELECT 1 FROM goods_operation e
                          WHERE e.purchase_id = o.purchase_id AND e.place < o.place AND NOT e.is_done)
                  ORDER BY lease_until LIMIT \(limit) FOR UPDATE SKIP LOCKED)
-            RETURNING id, purchase_id, place, kind, attempts
+            RETURNING \(Self.columns)
             """
         ).map(Self.operation)
     }
@@ -235,15 +332,20 @@ struct PurchaseRepository: Sendable {
     }
 
     private static func operation(_ row: Row) throws -> GoodsOperation {
-        let (id, purchase, place, kind, attempts) = try row.decode(
-            as: (OperationID.self, PurchaseID.self, Int32.self, Int32.self, Int32.self)
+        let (id, purchase, place, kind, attempts, user) = try row.decode(
+            as: (OperationID.self, PurchaseID.self, Int32.self, Int32.self, Int32.self, UserID.self)
         )
         return GoodsOperation(
             id: id,
             purchase: purchase,
             place: place,
             kind: GoodsOperation.Kind(rawValue: kind) ?? .grant,
-            attempts: attempts
+            attempts: attempts,
+            user: user
         )
     }
+
+    private static let columns: Query = """
+        id, purchase_id, place, kind, attempts, coalesce(user_id, (SELECT p.user_id FROM purchase p WHERE p.id = purchase_id))
+        """
 }

@@ -37,34 +37,31 @@ struct StoreEvents: Sendable {
 
     private func apply(_ stored: StoredStoreEvent, _ context: CallContext) async throws {
         let ours = try await customers.ours(Set(stored.names.compactMap { UserID($0) }), context: context)
-        let pending = try await work.run(context) { work -> PurchaseID? in
+        let pending = try await work.run(context) { work -> [PurchaseID] in
             try await work.sql.lock(named: Self.lockName)
             return try await apply(stored.id, ours, work)
         }
         // Recorded: the job continues when this does not.
-        if let pending { _ = try? await packs.purchases.end(of: pending, context: context) }
+        for purchase in pending { _ = try? await packs.purchases.end(of: purchase, context: context) }
     }
 
     /// The lock of all that apply events.
     static let lockName = "store events"
 
-    /// - Returns: a purchase with steps that other services take part in.
-    func apply(_ id: String, _ ours: Set<UserID>, _ work: UnitOfWork) async throws -> PurchaseID? {
-        guard let stored = try await events.lock(id, work.sql) else { return nil }
+    /// - Returns: purchases with steps that other services take part in.
+    func apply(_ id: String, _ ours: Set<UserID>, _ work: UnitOfWork) async throws -> [PurchaseID] {
+        guard let stored = try await events.lock(id, work.sql) else { return [] }
         let received = try ReceivedEvent(body: stored.body, receivedAt: stored.receivedAt)
         let names = Names(ours: ours, aliases: try await StoreNameRepository.users(received.names, work.sql))
         let user = names.user(of: received.names)
         guard !received.isSandbox || sandbox.mayAccept(user) else {
             try await events.setIgnored(id, note: "of the sandbox", work.sql)
-            return nil
+            return []
         }
-        if received.event.kind == .transfer {
-            try await transfer(received, names, work)
-            return nil
-        }
+        if received.event.kind == .transfer { return try await transfer(received, names, work) }
         guard let user else {
             try await events.setWaiting(id, work.sql)
-            return nil
+            return []
         }
         try await learn(received.names, of: user, work)
         let (event, key) = (received.event, received.event.transactionKey)
@@ -73,12 +70,12 @@ struct StoreEvents: Sendable {
         if [.alias, .redeemed].contains(event.kind), entitling.asks {
             try await CustomerRepository.ask([user], now: work.now, work.sql)
         }
-        guard let key, isFolded else { return nil }
+        guard let key, isFolded else { return [] }
         if event.isAboutSubscription {
             try await fold(event.store, key, work)
-            return nil
+            return []
         }
-        return try await packs.update(event.store, key, of: user, received, work)
+        return try await packs.update(event.store, key, of: user, work).map { [$0] } ?? []
     }
 
     /// Names that are no ids of users belong to this user from now on; what waited for them is applied.
@@ -88,8 +85,11 @@ struct StoreEvents: Sendable {
         _ = try await events.wake(new + [user.description], now: work.now, work.sql)
     }
 
-    /// Moves all that users had to another, and has the store asked about both (BI-1).
-    private func transfer(_ received: ReceivedEvent, _ names: Names, _ work: UnitOfWork) async throws {
+    /// Moves all that users had to another, and has the store asked about both (BI-1). What of packs is unused moves as soon as the other
+    /// side is known.
+    ///
+    /// - Returns: purchases with steps that other services take part in.
+    private func transfer(_ received: ReceivedEvent, _ names: Names, _ work: UnitOfWork) async throws -> [PurchaseID] {
         let from = Set(received.transferredFrom.compactMap { names.user(of: [$0]) })
         let to = names.user(of: received.transferredTo)
         for user in from.sorted() where user != to {
@@ -107,10 +107,15 @@ struct StoreEvents: Sendable {
                 try await fold(subscription.store, subscription.key, work)
             }
         }
+        var pending: [PurchaseID] = []
+        for pack in try await packs.purchases.repository.packs(of: from.sorted(), work.sql) {
+            if let purchase = try await packs.move(pack.store, pack.key, work) { pending.append(purchase) }
+        }
         let both = (from.sorted() + (to.map { [$0] } ?? []))
-        guard entitling.asks, !both.isEmpty else { return }
+        guard entitling.asks, !both.isEmpty else { return pending }
         try await CustomerRepository.add(both, work.sql)
         try await CustomerRepository.ask(both, now: work.now, work.sql)
+        return pending
     }
 
     /// Folds a subscription from all its events, and works out what its owners have by it.
@@ -118,24 +123,10 @@ struct StoreEvents: Sendable {
         let history = try await events.history(store, key, work.sql)
         let received = try history.map { ($0, try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt).event) }
         guard let state = SubscriptionState.fold(received.map(\.1)) else { return }
-        var signs = received.compactMap { stored, event in stored.user.map { Ownership.Sign.event(event, of: $0) } }
-        signs += try await transfers(from: Set(history.compactMap(\.user)), work)
-        let owner = Ownership.owner(signs)
+        let owner = try await Owners.owner(received.map { (stored: $0, event: $1) }, work.sql)
         let before = try await SubscriptionRepository.find(store, key, work.sql)?.user
         try await SubscriptionRepository.store(state, store, key, of: owner, work.sql)
         for user in Set([before, owner].compactMap { $0 }).sorted() { try await entitling.update(user, work) }
-    }
-
-    /// What was moved away from these users, and onwards from those it was moved to.
-    private func transfers(from users: Set<UserID>, _ work: UnitOfWork) async throws -> [Ownership.Sign] {
-        var (signs, seen, next) = ([Ownership.Sign](), users, users)
-        while !next.isEmpty {
-            let moves = try await StoreNameRepository.transfers(from: next.sorted(), work.sql)
-            signs += moves.map { .transfer(id: $0.event, at: $0.at, from: $0.from, to: $0.to) }
-            next = Set(moves.compactMap(\.to)).subtracting(seen)
-            seen.formUnion(next)
-        }
-        return signs
     }
 
     /// Who is meant by names.

@@ -25,7 +25,8 @@ extension CatalogItem {
             popular: item.isPopular,
             savingPercent: saving,
             remaining: remaining,
-            availableUntil: item.validUntil
+            availableUntil: item.validUntil,
+            needsPremium: item.needsPremium
         )
     }
 }

@@ -11,23 +11,65 @@ struct Packs: Sendable {
     let purchases: Purchases
     let logger: Logger
 
-    /// Grants or takes back what the events of a transaction come to.
+    /// All that is known of a transaction.
+    private struct History {
+        let events: [ReceivedEvent]
+        /// nil: of a user who is not known here.
+        let owner: UserID?
+
+        var isWanted: Bool { PackState.isWanted(events.map(\.event)) }
+    }
+
+    private func history(_ store: String, _ key: String, _ work: UnitOfWork) async throws -> History {
+        let stored = try await events.history(store, key, work.sql)
+        let received = try stored.map { try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt) }
+        let pairs = zip(stored, received).map { (stored: $0, event: $1.event) }
+        return History(events: received, owner: try await Owners.owner(pairs, work.sql))
+    }
+
+    /// Moves what is unused of a purchase to the user whom its transaction was moved to (BI-1). While that user is not known here, it stays
+    /// where it is.
     ///
-    /// - Parameter received: the event that was just applied.
     /// - Returns: the purchase, when it has steps that other services take part in.
-    func update(_ store: String, _ key: String, of user: UserID, _ received: ReceivedEvent, _ work: UnitOfWork) async throws
-        -> PurchaseID?
-    {
-        let history = try await events.history(store, key, work.sql)
-        let all = try history.map { try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt) }
-        let isWanted = PackState.isWanted(all.map(\.event))
-        if let purchase = try await purchases.repository.lock(store, key, work.sql) {
-            let isHeld = purchase.state == .onItsWay || purchase.state == .granted
-            guard isWanted != isHeld else { return nil }
-            try await purchases.repository.setState(isWanted ? .onItsWay : .toBeTakenBack, of: purchase.id, work.sql)
-            return try await purchases.add(isWanted ? .grant : .takeBack, to: purchase, work) ? purchase.id : nil
+    func move(_ store: String, _ key: String, _ work: UnitOfWork) async throws -> PurchaseID? {
+        let history = try await history(store, key, work)
+        guard let purchase = try await purchases.repository.lock(store, key, work.sql) else { return nil }
+        return try await bring(purchase, to: history, work)
+    }
+
+    /// Records the steps that lead from what a purchase is to what its events say.
+    private func bring(_ purchase: StoredPurchase, to history: History, _ work: UnitOfWork) async throws -> PurchaseID? {
+        let (owner, repository) = (history.owner ?? purchase.user, purchases.repository)
+        switch (purchase.isHeld, history.isWanted) {
+        case (true, true):
+            guard owner != purchase.user else { return nil }
+            return try await purchases.move(purchase, to: owner, work) ? purchase.id : nil
+        case (true, false):
+            // From the user who has it now, whichever one the refund names.
+            try await repository.setState(.toBeTakenBack, of: purchase.id, work.sql)
+            return try await purchases.add(.takeBack, to: purchase, work) ? purchase.id : nil
+        case (false, true):
+            var purchase = purchase
+            purchase.user = owner
+            try await repository.setUser(owner, of: purchase.id, work.sql)
+            try await repository.setState(.onItsWay, of: purchase.id, work.sql)
+            return try await purchases.add(.grant, to: purchase, work) ? purchase.id : nil
+        case (false, false): return nil
         }
-        guard isWanted, let bought = all.first(where: { $0.event.kind == .nonRenewingPurchase }) else { return nil }
+    }
+
+    /// Grants, moves or takes back what the events of a transaction come to.
+    ///
+    /// - Parameter user: of the event that was just applied.
+    /// - Returns: the purchase, when it has steps that other services take part in.
+    func update(_ store: String, _ key: String, of user: UserID, _ work: UnitOfWork) async throws -> PurchaseID? {
+        let history = try await history(store, key, work)
+        if let purchase = try await purchases.repository.lock(store, key, work.sql) {
+            return try await bring(purchase, to: history, work)
+        }
+        guard history.isWanted, let bought = history.events.first(where: { $0.event.kind == .nonRenewingPurchase }) else {
+            return nil
+        }
         guard let product = bought.event.product, let item = try await catalog.find(product: product, work.sql),
             !item.goods.isEmpty
         else {
@@ -41,7 +83,7 @@ struct Packs: Sendable {
         let quantity = bought.event.quantity
         let purchase = StoredPurchase(
             id: work.ids.make(),
-            user: user,
+            user: history.owner ?? user,
             item: item.item,
             title: item.title,
             quantity: quantity,

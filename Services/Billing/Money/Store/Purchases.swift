@@ -36,12 +36,35 @@ struct Purchases: Sendable {
     /// - Returns: whether other services have a part in it.
     func add(_ kind: GoodsOperation.Kind, to purchase: StoredPurchase, _ work: UnitOfWork) async throws -> Bool {
         let id: OperationID = work.ids.make()
-        try await repository.insert(id, kind, of: purchase.id, lease: SystemClock.now(), work.sql)
+        try await repository.insert(id, kind, of: purchase.id, for: purchase.user, lease: SystemClock.now(), work.sql)
         guard purchase.foreignGoods.isEmpty, let next = try await repository.next(of: purchase.id, work.sql), next.id == id else {
             return true
         }
-        try await finish(next, purchase, missing: [], work)
+        try await finish(next, purchase, Foreign(), work)
         return false
+    }
+
+    /// Records that what is unused of a locked purchase moves to another user.
+    ///
+    /// - Returns: whether other services have a part in it.
+    func move(_ purchase: StoredPurchase, to user: UserID, _ work: UnitOfWork) async throws -> Bool {
+        let (out, into): (OperationID, OperationID) = (work.ids.make(), work.ids.make())
+        let now = SystemClock.now()
+        try await repository.insert(out, .moveOut, of: purchase.id, for: purchase.user, lease: now, work.sql)
+        try await repository.insert(into, .moveIn, of: purchase.id, for: user, lease: now, work.sql)
+        try await repository.setUser(user, of: purchase.id, work.sql)
+        for id in [out, into] {
+            guard purchase.foreignGoods.isEmpty, let next = try await repository.next(of: purchase.id, work.sql), next.id == id
+            else { return true }
+            try await finish(next, purchase, Foreign(), work)
+        }
+        return false
+    }
+
+    /// What another service has taken, and what it could not.
+    private struct Foreign: Sendable {
+        var taken: [(good: String, count: Int64)] = []
+        var missing: [(good: String, count: Int64)] = []
     }
 
     /// The end of a purchase: waits for the process that drives it, and drives it if none does.
@@ -82,8 +105,8 @@ struct Purchases: Sendable {
         do {
             guard let purchase = try await repository.find(operation.purchase) else { return }
             switch operation.kind {
-            case .grant: try await grant(operation, purchase, context)
-            case .takeBack: try await takeBack(operation, purchase, context)
+            case .grant, .moveIn: try await grant(operation, purchase, context)
+            case .takeBack, .moveOut: try await takeBack(operation, purchase, context)
             }
         } catch {
             // At once, in case that only the caller's time was short; after some failures later and later.
@@ -94,12 +117,13 @@ struct Purchases: Sendable {
     }
 
     private func grant(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ context: CallContext) async throws {
-        let foreign = purchase.foreignGoods
+        let foreign = try await repository.step(operation, of: purchase, repository.database).goods.foreignGoods
         if !foreign.isEmpty {
             let request = GrantGoodsRequest(
                 operationID: operation.id,
-                userID: purchase.user,
-                goods: foreign.map { GoodCount(good: $0.good, count: $0.count) }
+                userID: operation.user,
+                goods: foreign.map { GoodCount(good: $0.good, count: $0.count) },
+                keepsCredit: purchase.coins == 0
             )
             do { _ = try await goods.grantGoods(request, context: context) } catch let refusal as ServiceError
                 where refusal.isFinal && purchase.coins > 0
@@ -107,63 +131,78 @@ struct Purchases: Sendable {
                 return try await void(operation, purchase, refusal, context)
             }
         }
-        try await work.run(context) { work in try await finish(operation, purchase, missing: [], work) }
+        try await work.run(context) { work in try await finish(operation, purchase, Foreign(), work) }
     }
 
     private func takeBack(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ context: CallContext) async throws {
-        var missing: [(good: String, count: Int64)] = []
-        if !purchase.foreignGoods.isEmpty, let grant = try await repository.grant(before: operation) {
-            let request = TakeBackGoodsRequest(operationID: operation.id, userID: purchase.user, grantID: grant)
+        let step = try await repository.step(operation, of: purchase, repository.database)
+        var foreign = Foreign()
+        if !step.goods.foreignGoods.isEmpty, let grant = step.grant {
+            let request = TakeBackGoodsRequest(operationID: operation.id, userID: operation.user, grantID: grant)
             let reply = try await goods.takeBackGoods(request, context: context)
-            missing = reply.missing.filter { $0.count > 0 }.map { (good: $0.good, count: Int64($0.count)) }
+            foreign.taken = reply.taken.map { (good: $0.good, count: Int64($0.count)) }
+            foreign.missing = reply.missing.filter { $0.count > 0 }.map { (good: $0.good, count: Int64($0.count)) }
         }
-        let found = missing
-        try await work.run(context) { work in try await finish(operation, purchase, missing: found, work) }
+        let found = foreign
+        try await work.run(context) { work in try await finish(operation, purchase, found, work) }
     }
 
     /// The end of a step: the ledger's part of it, and the purchase's state, in one transaction. A repeat changes nothing.
-    private func finish(
-        _ operation: GoodsOperation,
-        _ purchase: StoredPurchase,
-        missing: [(good: String, count: Int64)],
-        _ work: UnitOfWork
-    ) async throws {
+    private func finish(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ foreign: Foreign, _ work: UnitOfWork)
+        async throws
+    {
         guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql)
         else {
             return
         }
-        var missing = missing
-        for (currency, count) in purchase.ownGoods {
+        let end = try await postOwn(operation, purchase, foreign, work)
+        if operation.kind == .moveOut { try await repository.setMoved(end.taken, by: operation.id, work.sql) }
+        let text = end.missing.map { "\($0.good) \($0.count)" }.joined(separator: ", ")
+        try await repository.setDone(operation.id, missing: text.isEmpty ? nil : text, work.sql)
+        if !text.isEmpty {
+            logger.notice(
+                operation.kind == .moveOut
+                    ? "a purchase that moved to another account was spent already" : "a refunded purchase was spent already",
+                metadata: ["purchase": "\(purchase.id)", "missing": "\(text)"]
+            )
+        }
+        let next = try await repository.next(of: purchase.id, work.sql)
+        // One that is taken back at once was never with the user.
+        if operation.kind == .grant, operation.place == 0, next?.kind != .takeBack {
+            try await work.emit(PurchaseCompleted(purchase, of: operation.user))
+        }
+        guard next == nil else { return }
+        try await repository.setState(operation.kind == .takeBack ? .takenBack : .granted, of: purchase.id, work.sql)
+    }
+
+    /// The ledger's part of a step. - Returns: what was taken and was missing in all.
+    private func postOwn(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ foreign: Foreign, _ work: UnitOfWork)
+        async throws -> Foreign
+    {
+        var end = foreign
+        let takes = operation.kind == .takeBack || operation.kind == .moveOut
+        for (currency, count) in try await repository.step(operation, of: purchase, work.sql).goods.ownGoods {
             var amount = count
-            if operation.kind == .takeBack {
-                let (balance, _) = try await ledger.lock(purchase.user, currency, work.sql)
+            if takes {
+                let (balance, _) = try await ledger.lock(operation.user, currency, work.sql)
                 let (taken, spent) = Ledger.takeBack(count, from: balance)
-                if spent > 0 { missing.append((Good.recoveryToken.rawValue, spent)) }
+                end.taken.append((Good.recoveryToken.rawValue, taken))
+                if spent > 0 { end.missing.append((Good.recoveryToken.rawValue, spent)) }
                 amount = -taken
             }
             guard amount != 0 else { continue }
             let posting = Posting(
-                user: purchase.user,
+                user: operation.user,
                 currency: currency,
-                type: operation.kind == .grant ? .purchased : .refunded,
+                type: takes ? .refunded : .purchased,
                 amount: amount,
                 against: .sales,
-                note: operation.kind == .grant ? purchase.title : "The purchase was refunded",
+                note: operation.kind.note ?? purchase.title,
                 key: "purchase \(purchase.id) \(operation.place)"
             )
             try await work.post(posting, ledger)
         }
-        let text = missing.map { "\($0.good) \($0.count)" }.joined(separator: ", ")
-        try await repository.setDone(operation.id, missing: text.isEmpty ? nil : text, work.sql)
-        if !text.isEmpty {
-            logger.notice(
-                "a refunded purchase was spent already",
-                metadata: ["purchase": "\(purchase.id)", "missing": "\(text)"]
-            )
-        }
-        guard try await repository.next(of: purchase.id, work.sql) == nil else { return }
-        try await repository.setState(operation.kind == .grant ? .granted : .takenBack, of: purchase.id, work.sql)
-        if operation.kind == .grant, operation.place == 0 { try await work.emit(PurchaseCompleted(purchase)) }
+        return end
     }
 
     /// The goods were refused: the coins come back.
@@ -174,7 +213,7 @@ struct Purchases: Sendable {
             guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql)
             else { return }
             let posting = Posting(
-                user: purchase.user,
+                user: operation.user,
                 currency: .coins,
                 type: .refunded,
                 amount: purchase.coins,
@@ -190,9 +229,9 @@ struct Purchases: Sendable {
 }
 
 extension PurchaseCompleted {
-    init(_ purchase: StoredPurchase) {
+    init(_ purchase: StoredPurchase, of user: UserID) {
         self.init(
-            userID: purchase.user,
+            userID: user,
             purchaseID: purchase.id,
             item: purchase.item,
             title: purchase.title,
@@ -202,6 +241,18 @@ extension PurchaseCompleted {
             currency: purchase.priceCurrency,
             purchasedAt: purchase.purchasedAt
         )
+    }
+}
+
+extension GoodsOperation.Kind {
+    /// What the wallet says of it; nil: what was bought.
+    fileprivate var note: String? {
+        switch self {
+        case .grant: nil
+        case .takeBack: "The purchase was refunded"
+        case .moveOut: "The purchase moved to another account"
+        case .moveIn: "The purchase moved here from another account"
+        }
     }
 }
 

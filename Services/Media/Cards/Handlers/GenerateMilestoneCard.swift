@@ -11,7 +11,7 @@ internal import StreaksAPI
 struct GenerateMilestoneCard: MutationHandler {
     let cards: SharedCards
     let blocks: BlockReplica
-    let streaks: MutualClient
+    let streaks: ProgressClient
     let mutations: Mutations
 
     func handle(_ request: GenerateMilestoneCardRequest, _ context: CallContext) async throws -> Once<GenerateMilestoneCardReply>
@@ -40,18 +40,26 @@ struct GenerateMilestoneCard: MutationHandler {
             ),
             context: context
         )
-        guard facts.isMember, let friend = facts.friendID,
-            try await blocks.hidden(from: user, among: [friend]).isEmpty
-        else { throw ServiceError.notFound("streak") }
+        let friend = facts.friendID
+        guard facts.isMember, try await blocks.hidden(from: user, among: [friend].compactMap(\.self)).isEmpty else {
+            throw ServiceError.notFound("streak")
+        }
         guard facts.isReached, let firstDay = facts.fromDate, let lastDay = facts.toDate else {
             throw Self.notReached(request.milestone, count: facts.currentCount)
         }
         let subject = SharedCards.Subject(
             streak: request.streakID,
             milestone: facts.milestone,
-            style: MediaDomain.CardStyle(rawValue: request.style.rawValue) ?? .orange,
+            style: MediaDomain.CardStyle(rawValue: request.style.rawValue) ?? MediaDomain.CardStyle(name: facts.style) ?? .orange,
             days: firstDay...max(firstDay, lastDay),
-            members: [user, friend]
+            people: [user] + [friend].compactMap(\.self),
+            kind: CardSubject(
+                emoji: facts.emoji,
+                name: facts.subject,
+                title: facts.title,
+                isTeam: facts.circleID != nil
+            ),
+            circle: facts.circleID
         )
         var card = try await cards.card(id, of: subject, context)
         if card.token == nil { card.token = try await cards.publish(card, by: user, context) }

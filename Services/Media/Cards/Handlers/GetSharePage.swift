@@ -35,7 +35,7 @@ struct GetSharePage: QueryHandler {
 
     private func shared(_ token: String, _ context: CallContext) async throws -> (StoredCard, [Profile])? {
         guard token.utf8.count == 32, let card = try await cards.repository.find(token: token) else { return nil }
-        guard try await blocks.hidden(from: card.people[0], among: [card.people[1]]).isEmpty else { return nil }
+        guard try await blocks.hidden(from: card.people[0], among: card.people.dropFirst()).isEmpty else { return nil }
         let known = try await profiles.profiles(card.people, context: context)
         let shown = card.people.compactMap { known[$0] }.filter(\.isVisible)
         return shown.count == card.people.count ? (card, shown) : nil

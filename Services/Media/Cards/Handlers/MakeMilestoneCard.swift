@@ -1,6 +1,7 @@
 internal import Bus
 internal import Kernel
 internal import MediaAPI
+internal import MediaDomain
 internal import Outbox
 internal import Replicas
 internal import ServiceRuntime
@@ -16,7 +17,7 @@ struct MakeMilestoneCard: MutationHandler {
         guard request.fromDate <= request.toDate else {
             throw ServiceError.validation(field: "to_date", "must not be before from_date")
         }
-        guard try await blocks.hidden(from: request.userID, among: [request.friendID]).isEmpty else {
+        guard try await blocks.hidden(from: request.userID, among: [request.friendID].compactMap(\.self)).isEmpty else {
             throw ServiceError.notFound("streak")
         }
         return try await mutations.once(
@@ -33,9 +34,16 @@ struct MakeMilestoneCard: MutationHandler {
         let subject = SharedCards.Subject(
             streak: request.streakID,
             milestone: request.milestone,
-            style: .orange,
+            style: MediaDomain.CardStyle(name: request.style) ?? .orange,
             days: request.fromDate...request.toDate,
-            members: [request.userID, request.friendID]
+            people: [request.userID] + [request.friendID].compactMap(\.self),
+            kind: CardSubject(
+                emoji: request.emoji,
+                name: request.subject,
+                title: request.title,
+                isTeam: request.circleID != nil
+            ),
+            circle: request.circleID
         )
         var card = try await cards.card(id, of: subject, context)
         if card.token == nil { card.token = try await cards.publish(card, by: request.userID, takesBack: false, context) }

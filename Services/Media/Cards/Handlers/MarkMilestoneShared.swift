@@ -8,6 +8,8 @@ internal import ServiceRuntime
 struct MarkMilestoneShared: MutationHandler {
     let cards: SharedCards
     let mutations: Mutations
+    /// Where a picture is only saved.
+    private static let kept = "photos"
     private var repository: CardRepository { cards.cards.repository }
 
     func handle(_ request: MarkMilestoneSharedRequest, _ context: CallContext) async throws -> Once<MarkMilestoneSharedReply> {
@@ -21,6 +23,11 @@ struct MarkMilestoneShared: MutationHandler {
                 guard try await CardRepository.share(id, by: user, on: request.platform, at: work.now, work.sql) else {
                     throw ServiceError.notFound("milestone card")
                 }
+                if request.platform != Self.kept {
+                    try await work.emit(
+                        CardShared(userID: user, milestoneID: id, platform: request.platform, sharedAt: work.now)
+                    )
+                }
                 return MarkMilestoneSharedReply(milestoneID: id, platform: request.platform, sharedAt: work.now)
             }
         )
@@ -30,7 +37,7 @@ struct MarkMilestoneShared: MutationHandler {
     private func published(_ noted: MarkMilestoneSharedReply, by user: UserID, _ context: CallContext) async throws
         -> MarkMilestoneSharedReply
     {
-        guard noted.platform != "photos", let card = try await repository.find(noted.milestoneID) else { return noted }
+        guard noted.platform != Self.kept, let card = try await repository.find(noted.milestoneID) else { return noted }
         var reply = noted
         reply.shareURL = try await cards.publish(card, by: user, context).map { cards.links.address("/s/\($0)") }
         return reply

@@ -4,7 +4,7 @@ internal import MediaAPI
 internal import Outbox
 internal import ServiceRuntime
 
-/// Withdraws a card's page (MC-2). Either of the two may, because it names both.
+/// Withdraws a card's page (MC-2). Everyone whom it names may.
 struct RevokeMilestoneShare: MutationHandler {
     let mutations: Mutations
 

@@ -9,7 +9,7 @@ struct RemovedCards: Sendable {
     let blobs: any BlobStore
 
     var job: Job {
-        Job("removed_cards", every: .seconds(1)) { [cards, blobs] _ in
+        Job("removed_cards", every: .seconds(2)) { [cards, blobs] _ in
             // Leases run on the machine's clock, as everywhere.
             let removable = try await cards.removable(now: SystemClock.now(), limit: Self.batch)
             for card in removable {

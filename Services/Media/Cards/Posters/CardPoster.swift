@@ -74,30 +74,41 @@ struct CardPoster {
             }
     }
 
+    /// How far what is below the title moves down when the card says what the streak is about.
+    private var shift: Int { card.subject.line.isEmpty ? 0 : 40 }
+
     private var headline: [Poster.Layer] {
         [
-            line(MilestoneCard.emoji, "Inter", size: 220, y: .middle(372), width: 400),
+            line(card.subject.emoji, "Inter", size: 220, y: .middle(372), width: 400),
             line("\(card.count)", "Inter Heavy", size: 580, least: 200, spacing: -14, y: .middle(742), width: 940),
             line("DAY STREAK", "Inter Ultra-Bold", size: 92, least: 60, spacing: 16, y: .baseline(1_092), width: 920),
-            .pill(x: Self.middle, y: 1_190, width: 620, height: 84, .white(0.16)),
-            line(card.dateRange, "Inter Semi-Bold", size: 42, least: 28, .white(0.92), y: .baseline(1_205), width: 560),
-        ]
+            .pill(x: Self.middle, y: 1_190 + 2 * shift, width: 620, height: 84, .white(0.16)),
+            line(card.dateRange, "Inter Semi-Bold", size: 42, least: 28, .white(0.92), y: .baseline(dates), width: 560),
+        ] + kind
+    }
+
+    private var dates: Int { 1_205 + 2 * shift }
+
+    private var kind: [Poster.Layer] {
+        guard !card.subject.line.isEmpty else { return [] }
+        return [line(card.subject.line, "Inter Bold", size: 58, least: 34, y: .baseline(1_186), width: 920)]
     }
 
     private var people: [Poster.Layer] {
         let centres = card.people.count == 1 ? [Self.middle] : [300, 780]
         return zip(card.people, centres).enumerated().flatMap { index, pair in
             let (person, x) = pair
-            let circle = Poster.Circle(x: x, y: 1_420, radius: 112)
+            let y = 1_420 + shift
+            let circle = Poster.Circle(x: x, y: y, radius: 112)
             var layers: [Poster.Layer] = [
-                .glow(.init(x: x, y: 1_434, radius: 168), .init(0x000000, opacity: 0.38)),
-                .disc(.init(x: x, y: 1_420, radius: 121), .white()), .disc(circle, disc(of: person)),
-                line(person.initials, "Inter Bold", size: 92, least: 48, x: x, y: .middle(1_420), width: 170),
+                .glow(.init(x: x, y: y + 14, radius: 168), .init(0x000000, opacity: 0.38)),
+                .disc(.init(x: x, y: y, radius: 121), .white()), .disc(circle, disc(of: person)),
+                line(person.initials, "Inter Bold", size: 92, least: 48, x: x, y: .middle(y), width: 170),
             ]
             if index < avatars.count, let avatar = avatars[index] { layers.append(.photo(circle, avatar)) }
-            layers.append(line(person.displayName, "Inter Bold", size: 50, least: 34, x: x, y: .baseline(1_620), width: 430))
-            let handle = "@\(person.username)"
-            layers.append(line(handle, "Inter Medium", size: 36, least: 26, .white(0.75), x: x, y: .baseline(1_674), width: 430))
+            layers.append(line(person.displayName, "Inter Bold", size: 50, least: 34, x: x, y: .baseline(y + 200), width: 430))
+            let (handle, below) = ("@\(person.username)", Poster.Height.baseline(y + 254))
+            layers.append(line(handle, "Inter Medium", size: 36, least: 26, .white(0.75), x: x, y: below, width: 430))
             return layers
         }
     }

@@ -11,7 +11,7 @@ extension CardPoster {
             width: Self.wideWidth,
             height: Self.wideHeight,
             background: palette.background,
-            layers: wideLight + wideHeadline + widePeople
+            layers: wideLight + wideHeadline + widePeople + wideKind
         )
     }
 
@@ -24,12 +24,18 @@ extension CardPoster {
 
     private var wideHeadline: [Poster.Layer] {
         [
-            line(MilestoneCard.emoji, "Inter", size: 92, x: 360, y: .middle(92), width: 200),
+            line(card.subject.emoji, "Inter", size: 92, x: 360, y: .middle(92), width: 200),
             line("\(card.count)", "Inter Heavy", size: 270, least: 110, spacing: -7, x: 360, y: .middle(262), width: 600),
             line("DAY STREAK", "Inter Ultra-Bold", size: 58, least: 40, spacing: 10, x: 360, y: .baseline(450), width: 600),
             line(card.dateRange, "Inter Semi-Bold", size: 34, least: 24, .white(0.92), x: 360, y: .baseline(512), width: 600),
             line("StreakSnap", "Inter Bold", size: 30, .white(0.6), x: 360, y: .baseline(586), width: 400),
         ]
+    }
+
+    /// What the streak is about, below the one person.
+    private var wideKind: [Poster.Layer] {
+        guard !card.subject.line.isEmpty else { return [] }
+        return [line(card.subject.line, "Inter Bold", size: 38, least: 24, x: 890, y: .baseline(492), width: 560)]
     }
 
     private var widePeople: [Poster.Layer] {

@@ -3,7 +3,7 @@ internal import Kernel
 package import MediaCore
 
 extension CardsFeature {
-    /// A card belongs to two, so the job `removed_cards` deletes its picture. The preview of its page may be absent.
+    /// A card may belong to two, so the job `removed_cards` deletes its picture. The preview of its page may be absent.
     package static let blobs = BlobTable(
         name: "milestone_card",
         folder: "cards",

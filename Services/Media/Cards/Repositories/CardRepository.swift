@@ -18,20 +18,24 @@ struct StoredCard: Sendable {
     let style: CardStyle
     let firstDay: CalendarDate
     let lastDay: CalendarDate
-    /// The two, the smaller id first.
+    /// Whom it shows: the two of a mutual streak, the smaller id first; otherwise the one whose card it is.
     let people: [UserID]
+    let subject: CardSubject
+    /// The circle whose streak it is.
+    let circle: CircleID?
     let blobKey: String
     var standing: Standing
     /// Of its public page; nil while there is none.
     var token: String?
 }
 
-/// Milestone cards, one row per streak, milestone, style and run.
+/// Milestone cards, one row per streak, milestone, style and run; of a circle's streak one for each member who wants one.
 struct CardRepository: Sendable {
     let database: Database
 
     private static let columns: Query = """
-        id, streak_id, milestone, style, first_day, last_day, first_user, second_user, blob_key, state, lease_until, token
+        id, streak_id, milestone, style, first_day, last_day, first_user, second_user, blob_key, state, lease_until, token,
+        emoji, subject, title, circle_id
         """
 
     /// Records a card that is still to be made (state 0). - Returns: false when there is a row for it already.
@@ -39,20 +43,21 @@ struct CardRepository: Sendable {
         try await database.execute(
             """
             INSERT INTO milestone_card (id, streak_id, milestone, style, first_day, last_day, first_user, second_user, blob_key, lease_until,
-                created_at)
+                created_at, emoji, subject, title, circle_id)
             VALUES (\(card.id), \(card.streak), \(card.milestone), \(card.style.rawValue), \(card.firstDay), \(card.lastDay),
-                \(card.people[0]), \(card.people[1]), \(card.blobKey), \(lease), \(now))
+                \(card.people[0]), \(card.people.dropFirst().first), \(card.blobKey), \(lease), \(now),
+                \(card.subject.emoji), \(card.subject.name), \(card.subject.title), \(card.circle))
             ON CONFLICT DO NOTHING
             """
         ) == 1
     }
 
-    /// The card of the same streak, milestone, style and run.
+    /// The card of the same streak, milestone, style and run, and of the same people.
     func find(like card: StoredCard) async throws -> StoredCard? {
         try await first(
             """
             streak_id = \(card.streak) AND milestone = \(card.milestone) AND style = \(card.style.rawValue)
-                AND last_day = \(card.lastDay) AND state <> 2
+                AND last_day = \(card.lastDay) AND first_user = \(card.people[0]) AND state <> 2
             """
         )
     }
@@ -137,6 +142,18 @@ struct CardRepository: Sendable {
         )
     }
 
+    /// A circle is another: who is not in it any more has no page about its streak.
+    ///
+    /// - Parameter members: present ones.
+    static func withdraw(ofCircle circle: CircleID, exceptOf members: [UserID], _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE milestone_card SET token = NULL, withdrawn_by = ARRAY[first_user]
+            WHERE circle_id = \(circle) AND NOT first_user = ANY(\(members)) AND token IS NOT NULL
+            """
+        )
+    }
+
     /// Cards to be removed: those of purged users, and those that were not finished within an hour.
     func removable(now: Instant, limit: Int) async throws -> [StoredCard] {
         _ = try await database.execute("UPDATE milestone_card SET state = 2 WHERE state = 0 AND lease_until < \(now - .hours(1))")
@@ -161,6 +178,7 @@ struct CardRepository: Sendable {
         case 1: standing = .made
         default: standing = .toBeRemoved
         }
+        let circle: CircleID? = try row.get("circle_id")
         return StoredCard(
             id: try row.get("id"),
             streak: try row.get("streak_id"),
@@ -168,7 +186,14 @@ struct CardRepository: Sendable {
             style: CardStyle(rawValue: try row.get("style")) ?? .orange,
             firstDay: try row.get("first_day"),
             lastDay: try row.get("last_day"),
-            people: [try row.get("first_user"), try row.get("second_user")],
+            people: try [row.get("first_user", as: UserID.self)] + [row.get("second_user", as: UserID?.self)].compactMap(\.self),
+            subject: CardSubject(
+                emoji: try row.get("emoji"),
+                name: try row.get("subject"),
+                title: try row.get("title"),
+                isTeam: circle != nil
+            ),
+            circle: circle,
             blobKey: try row.get("blob_key"),
             standing: standing,
             token: try row.get("token")

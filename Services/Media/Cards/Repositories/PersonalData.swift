@@ -5,7 +5,7 @@ internal import Replicas
 internal import ServiceRuntime
 
 extension PersonalData {
-    /// Milestone cards. A card shows names: it is removed for the other user too, by the job that deletes its picture.
+    /// Milestone cards. A card shows names: that of two friends is removed for the other one too, by the job that deletes its picture.
     static let cards = PersonalData([
         PersonalTable(
             "milestone_share",
@@ -22,7 +22,7 @@ extension PersonalData {
             users: [
                 "first_user": removedCard, "second_user": removedCard, "withdrawn_by": .erased(by: "the job `removed_cards`"),
             ],
-            references: ["id", "streak_id"],
+            references: ["id", "streak_id", "circle_id"],
             exports: [card]
         ),
     ])
@@ -32,7 +32,7 @@ extension PersonalData {
     private static let card = PersonalExport(
         "milestone_cards",
         [
-            "id", "streak_id", "milestone",
+            "id", "streak_id", "milestone", "subject", "title",
             .value("style", "CASE style WHEN 1 THEN 'orange' WHEN 2 THEN 'purple' WHEN 3 THEN 'green' ELSE 'dark' END"),
             // Both users are on it: without its picture while one blocks the other (SO-7).
             .made("image_url", from: { "CASE WHEN \(isShown(to: $0)) THEN blob_key END" }) { settings, now in
@@ -47,6 +47,6 @@ extension PersonalData {
     ) { user in "state = 1 AND (first_user = \(user) OR second_user = \(user))" }
 
     private static func isShown(to user: UserID) -> Query {
-        "\(BlockReplica.isShown("first_user", to: user)) AND \(BlockReplica.isShown("second_user", to: user))"
+        "\(BlockReplica.isShown("first_user", to: user)) AND (second_user IS NULL OR \(BlockReplica.isShown("second_user", to: user)))"
     }
 }

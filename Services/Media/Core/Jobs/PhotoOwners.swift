@@ -14,7 +14,7 @@ struct PhotoOwners: Sendable {
     let blobs: any BlobStore
 
     var job: Job {
-        Job("photo_owners", every: .seconds(1)) { _ in
+        Job("photo_owners", every: .seconds(2)) { _ in
             // Leases run on the machine's clock, as everywhere.
             let now = SystemClock.now()
             let due = try await owners.lockDue(now: now, leaseUntil: now + Self.lease, limit: 10)

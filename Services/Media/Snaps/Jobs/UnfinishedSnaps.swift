@@ -6,7 +6,7 @@ struct UnfinishedSnaps: Sendable {
 
     var job: Job {
         let repository = operations.repository
-        return Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await repository.oldestStranded() }) { _ in
+        return Job("unfinished_snaps", every: .seconds(2), oldestDue: { try await repository.oldestStranded() }) { _ in
             try await operations.sweep()
         }
     }

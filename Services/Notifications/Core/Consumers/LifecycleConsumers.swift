@@ -5,9 +5,10 @@ internal import Outbox
 enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountDeleted.self) { event, work in
-            try await NotificationRepository.deleteAll(of: event.userID, work.sql)
-            try await DeviceRepository.removeAll(of: event.userID, work.sql)
+            // Pushes before devices and entries, as where the answers of the push service are stored: so no two wait for each other.
             try await RecipientRepository.deleteAll(of: event.userID, work.sql)
+            try await DeviceRepository.removeAll(of: event.userID, work.sql)
+            try await NotificationRepository.deleteAll(of: event.userID, work.sql)
         }
     ]
 }

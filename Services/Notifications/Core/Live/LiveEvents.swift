@@ -48,6 +48,24 @@ package struct LiveEvents: Sendable {
         return unread
     }
 
+    /// Makes a change of several users' logs, and sends their open apps what it comes to. Their logs are locked in the order of the users' ids,
+    /// so that no two calls wait for each other, and stay locked until the commit.
+    ///
+    /// - Parameters:
+    ///   - numbers: how many events `change` gives for each user.
+    ///   - change: makes it; returns the events, those of each user in their order.
+    func changeLogs(_ numbers: [UserID: Int], _ work: UnitOfWork, _ change: () async throws -> [LiveEvent]) async throws {
+        guard !numbers.isEmpty else { return }
+        var next = try await LiveEventRepository.reserve(numbers, work.sql)
+        let events = try await change().map { event in
+            next[event.user, default: 0] += 1
+            return NumberedLiveEvent(id: next[event.user] ?? 0, event: event)
+        }
+        guard Dictionary(grouping: events, by: \.event.user).mapValues(\.count) == numbers else { throw ServiceError.internal }
+        try await LiveEventRepository.insert(events, now: work.now, work.sql)
+        work.whenEnded { [publisher] in publisher.wake() }
+    }
+
     /// Publishes what a replica that has ended has left. - Returns: how many there were.
     package func publishLeft() async throws -> Int { try await publisher.publish() }
 }

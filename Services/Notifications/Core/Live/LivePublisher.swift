@@ -10,7 +10,7 @@ private import Synchronization
 /// may be published twice, by two replicas for example, and out of order: gateways go by the ids.
 final class LivePublisher: Sendable {
     /// Events of one statement.
-    private static let batch = 500
+    private static let batch = 2_000
 
     private struct State {
         var isRunning = false

@@ -86,12 +86,6 @@ package enum DeliveryRepository {
         try await database.query("SELECT min(due_at) FROM delivery WHERE state = 0").first?.decode(as: Instant?.self)
     }
 
-    /// The ticket of a push whose receipt is to be asked for; nil when there is none.
-    package static func anyTicket(_ sql: some QueryExecutor) async throws -> String? {
-        try await sql.query("SELECT ticket FROM delivery WHERE state = 1 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1")
-            .first?.decode(as: String?.self)
-    }
-
     /// Notes that locked pushes are handed over now, and claims them.
     package static func noteHandOver(_ ids: [DeliveryID], _ sql: Transaction) async throws {
         guard !ids.isEmpty else { return }
@@ -131,11 +125,15 @@ package enum DeliveryRepository {
     /// hand-overs are counted relative to what is stored, so that a late answer is not taken for that of another hand-over.
     ///
     /// - Parameter state: in which the pushes are.
-    package static func store(_ results: [DeliveryResult], from state: DeliveryState, _ sql: Transaction) async throws {
-        guard !results.isEmpty else { return }
+    /// - Returns: those that it changed.
+    @discardableResult
+    package static func store(_ results: [DeliveryResult], from state: DeliveryState, _ sql: Transaction) async throws
+        -> Set<DeliveryID>
+    {
+        guard !results.isEmpty else { return [] }
         // In the order of ids, so that no two transactions wait for each other.
         let results = results.sorted { $0.id < $1.id }
-        _ = try await sql.execute(
+        let changed = try await sql.query(
             """
             WITH new AS (
                 SELECT * FROM unnest(\(results.map(\.id)), \(results.map(\.state.rawValue)), \(results.map(\.dueAt)),
@@ -148,8 +146,10 @@ package enum DeliveryRepository {
                 attempts = new.attempts, ticket = coalesce(new.ticket, d.ticket), sent_at = coalesce(new.sent_at, d.sent_at),
                 reason = new.reason, claimed_until = NULL
             FROM new JOIN locked ON locked.id = new.id WHERE d.id = new.id
+            RETURNING d.id
             """
         )
+        return Set(try changed.map { try $0.get(at: 0, as: DeliveryID.self) })
     }
 
     /// Deletes pushes made before `limit`, up to 5,000. - Returns: how many.

@@ -37,6 +37,40 @@ package struct LiveEventRepository: Sendable {
         )
     }
 
+    /// Takes so many ids of each user's, and locks the users' counters until the transaction ends, in the order of the users' ids.
+    ///
+    /// - Returns: the last id of each before these.
+    static func reserve(_ numbers: [UserID: Int], _ sql: Transaction) async throws -> [UserID: Int64] {
+        let sorted = numbers.sorted { $0.key < $1.key }
+        let rows = try await sql.query(
+            """
+            INSERT INTO live_user AS known (user_id, last_id)
+            SELECT user_id, events FROM unnest(\(sorted.map(\.key)), \(sorted.map(\.value))) AS wanted (user_id, events) ORDER BY user_id
+            ON CONFLICT (user_id) DO UPDATE SET last_id = known.last_id + EXCLUDED.last_id
+            RETURNING user_id, last_id
+            """
+        )
+        return Dictionary(
+            try rows.map { row in
+                let (user, last) = try row.decode(as: (UserID.self, Int64.self))
+                return (user, last - Int64(numbers[user] ?? 0))
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Inserts events under ids that `reserve` has taken.
+    static func insert(_ events: [NumberedLiveEvent], now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO live_event (user_id, id, name, data, created_at)
+            SELECT user_id, id, name, data, \(now)
+            FROM unnest(\(events.map(\.event.user)), \(events.map(\.id)), \(events.map(\.event.name)), \(events.map(\.event.data)))
+                AS event (user_id, id, name, data)
+            """
+        )
+    }
+
     /// The user's newest id, locked: no event is appended, and no other stream of the user opened, until the transaction ends.
     package static func lock(_ user: UserID, _ sql: Transaction) async throws -> Int64 {
         try await sql.query(
@@ -70,12 +104,14 @@ package struct LiveEventRepository: Sendable {
     }
 
     /// The bus has these.
+    ///
+    /// `IS NOT TRUE`, so that they are found by their key: by `NOT is_published` all that are not published would be read each time.
     func published(_ events: [Stored]) async throws {
         _ = try await database.execute(
             """
             UPDATE live_event SET is_published = true
             FROM unnest(\(events.map(\.user)), \(events.map(\.event.id))) AS sent (user_id, id)
-            WHERE live_event.user_id = sent.user_id AND live_event.id = sent.id AND NOT is_published
+            WHERE live_event.user_id = sent.user_id AND live_event.id = sent.id AND is_published IS NOT TRUE
             """
         )
     }
@@ -90,4 +126,10 @@ package struct LiveEventRepository: Sendable {
             """
         )
     }
+}
+
+/// An event with its place in its user's stream.
+struct NumberedLiveEvent: Sendable {
+    let id: Int64
+    let event: LiveEvent
 }

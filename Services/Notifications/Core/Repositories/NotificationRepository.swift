@@ -21,17 +21,26 @@ package struct NotificationRepository: Sendable {
     }
 
     private static let columns: Query = """
-        id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, created_at, read_at
+        id, user_id, kind, \(BalanceRepository.wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
+        created_at, read_at, circle_id, code
         """
 
-    static func insert(_ new: NewNotification, id: NotificationID, now: Instant, _ sql: Transaction) async throws {
-        let values = new.values
+    /// Inserts entries.
+    ///
+    /// - Parameter ids: as many as entries.
+    static func insert(_ new: [NewNotification], ids: [NotificationID], now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
             INSERT INTO notification (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id,
-                friendship_id, created_at)
-            VALUES (\(id), \(new.user), \(new.kind.rawValue), \(values.wording), \(values.count), \(values.others), \(values.amount),
-                \(values.subject), \(values.emoji), \(new.actor), \(new.streak), \(new.friendship), \(now))
+                friendship_id, circle_id, code, created_at)
+            SELECT id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, circle_id,
+                code, \(now)
+            FROM unnest(\(ids), \(new.map(\.user)), \(new.map { Int16(clamping: $0.kind.rawValue) }),
+                \(new.map(\.values.wording)), \(new.map(\.values.count)), \(new.map(\.values.others)), \(new.map(\.values.amount)),
+                \(new.map(\.values.subject)), \(new.map(\.values.emoji)), \(new.map(\.actor)), \(new.map(\.streak)),
+                \(new.map(\.friendship)), \(new.map(\.circle)), \(new.map(\.code)))
+                AS entry (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
+                    circle_id, code)
             """
         )
     }
@@ -102,21 +111,39 @@ package struct NotificationRepository: Sendable {
         )
     }
 
-    /// Marks entries that the log shows as read. - Returns: how many were unread.
+    /// Whether a user has unread entries about another, hidden or not.
+    static func hasUnread(of user: UserID, about actor: UserID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query(
+            "SELECT 1 FROM notification WHERE user_id = \(user) AND actor_id = \(actor) AND read_at IS NULL LIMIT 1"
+        ).isEmpty
+    }
+
+    /// Marks entries that the log shows as read. - Returns: those that were unread, counted.
     ///
     /// - Parameter ids: nil: all.
-    package static func markRead(_ ids: [NotificationID]?, of user: UserID, now: Instant, _ sql: Transaction) async throws -> Int
+    package static func markRead(_ ids: [NotificationID]?, of user: UserID, now: Instant, _ sql: Transaction) async throws
+        -> [OpenedEntries]
     {
         let chosen: Query = ids.map { "AND id = ANY(\($0))" } ?? ""
         // In the order of ids, so that no two transactions wait for each other.
-        return try await sql.execute(
+        return try await sql.query(
             """
             WITH unread AS (
                 SELECT id FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(isShown(to: user)) \(chosen)
-                ORDER BY id FOR UPDATE)
-            UPDATE notification n SET read_at = \(now) FROM unread WHERE n.id = unread.id
+                ORDER BY id FOR UPDATE),
+            opened AS (
+                UPDATE notification n SET read_at = \(now) FROM unread WHERE n.id = unread.id
+                RETURNING n.kind, n.created_at, n.pushed_at)
+            SELECT kind::int, (created_at AT TIME ZONE 'UTC')::date, count(*)::int, count(pushed_at)::int
+            FROM opened GROUP BY 1, 2 ORDER BY 2, 1
             """
-        )
+        ).map { row in
+            OpenedEntries(
+                group: EntryGroup(kind: try row.get(at: 0), date: try row.get(at: 1)),
+                opened: try row.get(at: 2),
+                pushed: try row.get(at: 3)
+            )
+        }
     }
 
     /// Whether the user's log shows this entry.
@@ -136,8 +163,13 @@ package struct NotificationRepository: Sendable {
 
     /// Deletes a user's log, and the entries in other logs that name the user.
     static func deleteAll(of user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM notification WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM notification WHERE actor_id = \(user)")
+        // In the order of ids, so that no two transactions wait for each other.
+        _ = try await sql.execute(
+            """
+            WITH gone AS (SELECT id FROM notification WHERE user_id = \(user) OR actor_id = \(user) ORDER BY id FOR UPDATE)
+            DELETE FROM notification n USING gone WHERE n.id = gone.id
+            """
+        )
     }
 
     /// Deletes old entries, up to 1,000. - Returns: how many.
@@ -169,7 +201,9 @@ package struct NotificationRepository: Sendable {
             streak: try row.get(at: 10),
             friendship: try row.get(at: 11),
             createdAt: try row.get(at: 12),
-            readAt: try row.get(at: 13)
+            readAt: try row.get(at: 13),
+            circle: try row.get(at: 14),
+            code: try row.get(at: 15)
         )
     }
 }

@@ -11,14 +11,14 @@ extension PersonalData {
     private static let log = PersonalTable(
         "notification",
         users: ["user_id": .delete, "actor_id": .delete],
-        references: ["id", "streak_id", "friendship_id"],
+        references: ["id", "streak_id", "friendship_id", "circle_id"],
         exports: [
             PersonalExport(
                 "notifications",
                 [
                     "id", .value("type", "kind"), "wording", "count", "others", "amount", "subject", "emoji", "actor_id",
                     "streak_id",
-                    "friendship_id", "created_at", "read_at",
+                    "friendship_id", "circle_id", "created_at", "read_at",
                 ]
             ) { "user_id = \($0) AND \(NotificationRepository.isShown(to: $0))" }
         ]

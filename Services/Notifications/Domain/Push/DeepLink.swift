@@ -17,17 +17,27 @@ public enum DeepLink {
     /// - Parameters:
     ///   - wording: the entry's.
     ///   - streak: nil for what is about none, or about several.
-    public static func path(_ kind: NotificationKind, wording: Int16, streak: StreakID?) -> String {
+    ///   - circle: nil for what is about none.
+    ///   - code: of an invitation; empty for all else.
+    public static func path(
+        _ kind: NotificationKind,
+        wording: Int16,
+        streak: StreakID?,
+        circle: CircleID? = nil,
+        code: String = ""
+    ) -> String {
         let detail = streak.map { "streak/\($0)" } ?? "home"
         switch kind {
         case .streakBroken: return wording == Wording.hasNoToken ? paywall(.streakBroken) : detail
-        case .streakAtRisk, .streakRecovered, .nudge, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .teamAtRisk,
-            .teamBroken, .streakReminder:
+        case .streakAtRisk, .streakRecovered, .nudge, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .streakReminder:
             return detail
+        case .teamAtRisk, .teamBroken, .teamJoined: return circle.map { "circles/\($0)" } ?? "circles"
+        case .teamInvitation: return code.isEmpty ? "circles" : "circles/join/\(code)"
+        case .teamMilestone where wording == Wording.teamRestored: return circle.map { "circles/\($0)" } ?? "circles"
         case .milestone, .teamMilestone: return streak.map { "share-milestone/\($0)" } ?? "home"
         case .friendPosted, .dailyWindow, .windowClosing, .habitReminder: return "home"
-        case .friendRequest, .teamInvitation: return "friends?tab=requests"
-        case .friendAccepted, .teamJoined: return "friends"
+        case .friendRequest: return "friends?tab=requests"
+        case .friendAccepted: return "friends"
         case .moderationWarning, .reportUpdate, .test: return "notifications"
         case .exportReady, .purchaseReceipt: return "settings"
         }

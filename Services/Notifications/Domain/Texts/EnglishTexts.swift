@@ -2,6 +2,7 @@
 enum EnglishTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "your friend"
+        if let text = soloText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
         case .friendAccepted:
@@ -92,6 +93,9 @@ enum EnglishTexts: Texts {
         switch kind {
         case .teamInvitation: return NotificationText("👥 Join \(team)", "\(name) invites you to keep a streak together.")
         case .teamJoined: return NotificationText("👥 \(team)", "\(name) joined your team.")
+        case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
+        case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
+        case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) needs you!",

@@ -2,6 +2,7 @@
 enum GermanTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "Dein Freund"
+        if let text = soloText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 Neue Freundschaftsanfrage", "\(name) will einen Streak mit dir beginnen!")
         case .friendAccepted:
@@ -102,6 +103,9 @@ enum GermanTexts: Texts {
         case .teamInvitation:
             return NotificationText("👥 Mach mit bei \(team)", "\(name) lädt dich zu einem gemeinsamen Streak ein.")
         case .teamJoined: return NotificationText("👥 \(team)", "\(name) ist jetzt in deinem Team.")
+        case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
+        case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
+        case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) braucht dich!",
@@ -126,7 +130,10 @@ enum GermanTexts: Texts {
                 "Lade deinen Export innerhalb von 7 Tagen herunter. Dann wird er gelöscht."
             )
         case .purchaseReceipt:
-            NotificationText("🧾 Danke!", "Du hast \(values.subject) gekauft. Die Quittung kommt per E-Mail.")
+            NotificationText(
+                "🧾 Danke!",
+                "Gekauft: \(GermanProducts.name(values.subject)). Die Quittung kommt per E-Mail."
+            )
         case .reportUpdate:
             NotificationText(
                 "🛡️ Deine Meldung",

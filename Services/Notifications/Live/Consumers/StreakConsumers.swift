@@ -8,35 +8,35 @@ struct StreakConsumers: Sendable {
     let live: LiveEvents
 
     var all: [EventHandler] {
-        [
-            EventHandler(StreakStarted.self) { event, work in
-                try await changed(event.streakID, [event.userAID, event.userBID], .active, 0, work)
+        let batch = EventBatch<LiveEvent> { [live] events, work in try await live.append(events, work) }
+        return [
+            EventHandler(StreakStarted.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userAID, event.userBID], .active, 0)
             },
-            EventHandler(SnapCounted.self) { event, work in
-                try await changed(event.streakID, [event.userID, event.friendID], .active, event.currentCount, work)
+            EventHandler(SnapCounted.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userID, event.friendID], .active, event.currentCount)
             },
-            EventHandler(StreakBroken.self) { event, work in
-                try await changed(event.streakID, [event.userAID, event.userBID], .broken, event.count, work)
+            EventHandler(StreakBroken.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userAID, event.userBID], .broken, event.count)
             },
-            EventHandler(StreakRestored.self) { event, work in
-                try await changed(event.streakID, [event.userAID, event.userBID], .active, event.count, work)
+            EventHandler(StreakRestored.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
             },
-            EventHandler(StreakRecovered.self) { event, work in
-                try await changed(event.streakID, [event.userAID, event.userBID], .active, event.count, work)
+            EventHandler(StreakRecovered.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
             },
-            EventHandler(StreakEnded.self) { event, work in
-                try await changed(event.streakID, [event.userAID, event.userBID], .ended, nil, work)
+            EventHandler(StreakEnded.self, in: batch) { event, _ in
+                Self.changed(event.streakID, [event.userAID, event.userBID], .ended, nil)
             },
         ]
     }
 
-    private func changed(
+    private static func changed(
         _ streak: StreakID,
         _ members: [UserID],
         _ status: LiveEvent.StreakStatus,
-        _ count: Int32?,
-        _ work: UnitOfWork
-    ) async throws {
-        try await live.append(members.map { .streak(streak, of: $0, status, count: count) }, work)
+        _ count: Int32?
+    ) -> [LiveEvent] {
+        members.map { .streak(streak, of: $0, status, count: count) }
     }
 }

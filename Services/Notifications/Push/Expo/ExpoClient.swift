@@ -18,6 +18,8 @@ struct ExpoClient: Sendable {
     let base: String
     /// Sent as `Authorization`; nil: the project does not ask for it.
     let token: String?
+    /// Pushes a second that all replicas together hand over.
+    let rate: Int
     let metrics: PushMetrics
     let logger: Logger
 
@@ -31,12 +33,24 @@ struct ExpoClient: Sendable {
         return answer
     }
 
+    /// Asks for what has no effect where pushes are handed over: no pushes. So it is seen whether hand-overs are answered, and none is spent
+    /// on that.
+    ///
+    /// - Returns: `answered` also for a refusal: it was read and answered.
+    func probe() async -> ExpoAnswer<[ExpoTicket]> {
+        let answer: ExpoAnswer<[ExpoTicket]> = await ask("/send", [ExpoMessage](), isProbe: true)
+        if case .refused = answer { return .answered([]) }
+        return answer
+    }
+
     /// Asks what has become of pushes. - Returns: by ticket; those that it does not know yet, or any more, are absent.
     func receipts(_ tickets: [String]) async -> ExpoAnswer<[String: ExpoTicket]> {
         await ask("/getReceipts", ["ids": tickets])
     }
 
-    private func ask<Content: Decodable & Sendable>(_ path: String, _ body: some Encodable) async -> ExpoAnswer<Content> {
+    private func ask<Content: Decodable & Sendable>(_ path: String, _ body: some Encodable, isProbe: Bool = false) async
+        -> ExpoAnswer<Content>
+    {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         guard let json = try? encoder.encode(body), let compressed = Gzip.compress(Array(json)) else { return .away(asked: nil) }
@@ -53,7 +67,7 @@ struct ExpoClient: Sendable {
             mostBytes: 4 << 20
         )
         do {
-            return read(try await http.send(request), path)
+            return read(try await http.send(request), path, isProbe: isProbe)
         } catch OutgoingHTTP.Failure.timedOut {
             return failed("timeout", .silent)
         } catch OutgoingHTTP.Failure.unreachable(let cause) {
@@ -66,7 +80,9 @@ struct ExpoClient: Sendable {
         }
     }
 
-    private func read<Content: Decodable & Sendable>(_ reply: OutgoingHTTP.Reply, _ path: String) -> ExpoAnswer<Content> {
+    private func read<Content: Decodable & Sendable>(_ reply: OutgoingHTTP.Reply, _ path: String, isProbe: Bool)
+        -> ExpoAnswer<Content>
+    {
         metrics.requested("\(reply.status)")
         let errors = (try? JSONDecoder().decode(ExpoRefusal.self, from: Data(reply.body)))?.errors ?? []
         switch reply.status {
@@ -80,7 +96,7 @@ struct ExpoClient: Sendable {
             report("the push service takes nothing now", path, reply.status, errors)
             return .away(asked: asked)
         default:
-            report("the push service refused a request", path, reply.status, errors)
+            if !isProbe { report("the push service refused a request", path, reply.status, errors) }
             return .refused(status: reply.status, errors: errors)
         }
     }

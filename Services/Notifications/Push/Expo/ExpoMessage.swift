@@ -58,7 +58,9 @@ struct ExpoMessage: Encodable, Sendable {
         ttl = min(max((uselessAt - now).seconds, 1), Self.mostSeconds)
         priority = kind.isUrgent ? "high" : "default"
         channelId = kind.channel.rawValue
-        let subject = entry.streak.map { "\($0)" } ?? entry.friendship.map { "\($0)" }
+        // A circle before its streak: all of one circle is about it.
+        let subject =
+            entry.circle.map { "\($0)" } ?? entry.streak.map { "\($0)" } ?? entry.friendship.map { "\($0)" }
         collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
         tag = collapseId
         data = Content(

@@ -45,7 +45,7 @@ struct PushHandOver: Sendable {
             guard try await ProviderRepository.renewSlot(slot, holder, work.sql),
                 try await DeliveryRepository.renew(pushes.map(\.delivery.id), work.sql) == pushes.count
             else { return nil }
-            return try await ProviderRepository.reserve(pushes.count, work.sql)
+            return try await ProviderRepository.reserve(pushes.count, rate: client.rate, work.sql)
         }
         guard let wait else { return false }
         try await Task.sleep(for: .microseconds(wait.microseconds))

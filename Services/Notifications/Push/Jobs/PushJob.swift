@@ -11,11 +11,13 @@ internal import ServiceRuntime
 /// noted and whose answer is not: when the claim has run out, after 60 s, they are handed over once more, and if that is unanswered too, no
 /// third time (`DeliveryLife`). So a crash sends a push at most twice, and loses one only if it strikes twice the same one.
 ///
-/// A provider that did not answer gets nothing until a request without effect has been answered: so an hour of silence costs each push at
-/// most one hand-over without an answer.
+/// A provider that did not answer gets no push until it has answered a hand-over of no pushes: so however long it is silent, that costs a
+/// push one of its two hand-overs. After it, pushes on their last one go alone in a request, behind all
+/// others, until one was taken.
 struct PushJob: Sendable {
-    /// Turns at once in one replica; all replicas together have six connections (`push_slot`).
-    static let lanes = 3
+    /// Turns at once in one replica: as many as all replicas together have connections for pushes (`push_slot`), so that one replica keeps the
+    /// provider busy while it takes up to a second for an answer.
+    static let lanes = ProviderRepository.pushSlots
 
     let core: NotificationsCore
     /// nil: pushes are off.
@@ -43,7 +45,6 @@ struct PushJob: Sendable {
         var slot: Int32?
         var wait = Interval.zero
         var isProbe = false
-        var ticket: String?
         var plan: PushPlan?
     }
 
@@ -55,7 +56,7 @@ struct PushJob: Sendable {
         guard let slot = turn.slot, let client else { return turn.handled }
         do {
             if turn.isProbe {
-                try await probe(client, turn.ticket)
+                try await probe(client)
             } else {
                 try await Task.sleep(for: .microseconds(turn.wait.microseconds))
                 let handOver = PushHandOver(
@@ -88,30 +89,40 @@ struct PushJob: Sendable {
             case .closed: return turn
             case .probe:
                 turn.isProbe = true
-                turn.slot = try await ProviderRepository.takeSlot(holder, work.sql)
-                turn.ticket = try await DeliveryRepository.anyTicket(work.sql)
+                turn.slot = try await ProviderRepository.takeSlot(holder, isForPushes: false, work.sql)
                 return turn
             case .open: break
             }
             let due = try await DeliveryRepository.lockDue(at: work.now, limit: ExpoClient.mostPushes, work.sql)
             guard !due.isEmpty else { return turn }
-            let plan = try await PushPlan(due, core: core, isOn: client != nil, work)
+            let trust = client == nil ? ProviderRepository.Trust.full : try await ProviderRepository.trust(work.sql)
+            guard trust != .none else { return turn }
+            // Before anything is read for them: without a connection they stay as they are.
+            let slot =
+                client == nil ? nil : try await ProviderRepository.takeSlot(holder, isForPushes: true, work.sql)
+            guard client == nil || slot != nil else { return turn }
+            var plan = try await PushPlan(due, core: core, isOn: client != nil, work)
+            if trust == .doubtful { plan.spareLastChances() }
             try await DeliveryRepository.store(plan.results, from: .queued, work.sql)
             turn.plan = plan
             turn.handled = plan.results.count
-            guard !plan.pushes.isEmpty, let slot = try await ProviderRepository.takeSlot(holder, work.sql) else { return turn }
+            guard let slot, let client else { return turn }
+            guard !plan.pushes.isEmpty else {
+                try await ProviderRepository.freeSlot(slot, holder, work.sql)
+                return turn
+            }
             try await DeliveryRepository.noteHandOver(plan.pushes.map(\.delivery.id), work.sql)
             turn.slot = slot
             turn.pushes = plan.pushes
             turn.handled = due.count
-            turn.wait = try await ProviderRepository.reserve(plan.pushes.count, work.sql)
+            turn.wait = try await ProviderRepository.reserve(plan.pushes.count, rate: client.rate, work.sql)
             return turn
         }
     }
 
-    /// Asks for a receipt, which changes nothing, to see whether the provider answers again.
-    private func probe(_ client: ExpoClient, _ ticket: String?) async throws {
-        let answer = await client.receipts([ticket ?? "00000000-0000-0000-0000-000000000000"])
+    /// Hands over nothing, to see whether the provider answers again.
+    private func probe(_ client: ExpoClient) async throws {
+        let answer = await client.probe()
         let random = ids.fraction()
         try await work.run(trace: "", requestID: "") { work in
             switch answer {

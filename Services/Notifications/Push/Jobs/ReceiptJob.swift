@@ -29,7 +29,8 @@ struct ReceiptJob: Sendable {
             // A provider that is away is left to the job of the pushes.
             guard case .open = try await ProviderRepository.gate(work.sql, mayProbe: false) else { return nil }
             let deliveries = try await DeliveryRepository.claimReceipts(at: work.now, limit: ExpoClient.mostReceipts, work.sql)
-            guard !deliveries.isEmpty, let slot = try await ProviderRepository.takeSlot(holder, work.sql) else {
+            guard !deliveries.isEmpty, let slot = try await ProviderRepository.takeSlot(holder, isForPushes: false, work.sql)
+            else {
                 try await DeliveryRepository.release(deliveries.map(\.id), work.sql)
                 return nil
             }

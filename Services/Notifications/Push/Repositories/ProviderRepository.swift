@@ -4,9 +4,11 @@ internal import NotificationsDomain
 
 /// What all replicas share about the push service: how many connections are open, how fast it is asked, and whether it answers.
 enum ProviderRepository {
-    /// Pushes a second that are handed over, of the 600 that the provider takes from a project: requests that begin evenly may arrive
-    /// closer to each other.
-    static let rate = 500.0
+    /// Pushes a second that are handed over by default, of the 600 that the provider takes from a project: requests that begin evenly may
+    /// arrive closer to each other.
+    static let defaultRate = 500
+    /// Connections that pushes may use, of the six: one is left for receipts, or a long queue of pushes would have none asked for.
+    static let pushSlots = 5
 
     /// Whether it may be asked.
     enum Gate: Sendable {
@@ -33,11 +35,15 @@ enum ProviderRepository {
     }
 
     /// Takes a connection for 60 s. - Returns: nil when all are in use.
-    static func takeSlot(_ holder: OperationID, _ sql: Transaction) async throws -> Int32? {
-        try await sql.query(
+    ///
+    /// - Parameter isForPushes: whether it is to be one of those that pushes may use.
+    static func takeSlot(_ holder: OperationID, isForPushes: Bool, _ sql: Transaction) async throws -> Int32? {
+        let last = isForPushes ? pushSlots : Int(Int32.max)
+        return try await sql.query(
             """
             UPDATE push_slot SET holder = \(holder), held_until = clock_timestamp() + interval '60 seconds' WHERE slot =
-                (SELECT slot FROM push_slot WHERE held_until <= clock_timestamp() ORDER BY slot LIMIT 1 FOR UPDATE SKIP LOCKED)
+                (SELECT slot FROM push_slot WHERE held_until <= clock_timestamp() AND slot <= \(last) ORDER BY slot DESC LIMIT 1
+                    FOR UPDATE SKIP LOCKED)
             RETURNING slot
             """
         ).first?.decode(as: Int32.self)
@@ -62,9 +68,10 @@ enum ProviderRepository {
     /// Reserves the time of so many pushes, behind those that are reserved already. The last statement of its transaction: all who hand
     /// over wait for this row.
     ///
+    /// - Parameter rate: pushes a second.
     /// - Returns: how long to wait before they are handed over.
-    static func reserve(_ count: Int, _ sql: Transaction) async throws -> Interval {
-        let length = Interval(microseconds: Int64(Double(count) / rate * 1_000_000))
+    static func reserve(_ count: Int, rate: Int, _ sql: Transaction) async throws -> Interval {
+        let length = Interval(microseconds: Int64(count) * 1_000_000 / Int64(max(1, rate)))
         let rows = try await sql.query(
             """
             UPDATE push_provider SET free_at = greatest(free_at, clock_timestamp()) + \(length)
@@ -107,12 +114,29 @@ enum ProviderRepository {
         )
     }
 
-    /// Notes that the provider answers again.
+    /// Notes that the provider answers again. The back-off stays until it has answered a hand-over.
     static func noteAnswer(_ sql: Transaction) async throws {
-        _ = try await sql.execute("UPDATE push_provider SET must_probe = false, failures = 0, away_until = clock_timestamp()")
+        _ = try await sql.execute("UPDATE push_provider SET must_probe = false, away_until = clock_timestamp()")
     }
 
-    /// The back-off begins anew after a hand-over that the provider took.
+    /// What may be handed over.
+    enum Trust: Sendable {
+        case full
+        /// It has answered no hand-over since it did not answer one.
+        case doubtful
+        /// It must answer a probe first.
+        case none
+    }
+
+    /// To be asked when pushes are locked: the note that a push was not answered frees it and ends the trust in one transaction, which may
+    /// come between the gate and the lock.
+    static func trust(_ sql: Transaction) async throws -> Trust {
+        let rows = try await sql.query("SELECT must_probe, failures > 0 FROM push_provider")
+        guard let (mustProbe, hasFailed) = try rows.first?.decode(as: (Bool.self, Bool.self)), !mustProbe else { return .none }
+        return hasFailed ? .doubtful : .full
+    }
+
+    /// The back-off begins anew after a hand-over that the provider answered.
     static func noteSuccess(_ sql: Transaction) async throws {
         _ = try await sql.execute("UPDATE push_provider SET failures = 0 WHERE failures <> 0 AND NOT must_probe")
     }

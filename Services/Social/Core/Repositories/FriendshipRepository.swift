@@ -139,6 +139,22 @@ package struct FriendshipRepository: Sendable {
         ).map(Self.friendship)
     }
 
+    /// The friends of `user`, those of longest standing if there are more than `limit`.
+    package func friends(of user: UserID, limit: Int) async throws -> [UserID] {
+        let accepted = Friendship.State.accepted.rawValue
+        return try await database.query(
+            """
+            SELECT friend FROM (
+                (SELECT user_high AS friend, since, id FROM friendship WHERE user_low = \(user) AND state = \(accepted)
+                 ORDER BY since, id LIMIT \(limit))
+                UNION ALL
+                (SELECT user_low AS friend, since, id FROM friendship WHERE user_high = \(user) AND state = \(accepted)
+                 ORDER BY since, id LIMIT \(limit))
+                ORDER BY since, id LIMIT \(limit)) AS f
+            """
+        ).map { try $0.decode(as: UserID.self) }
+    }
+
     private static func friendship(_ row: Row) throws -> StoredFriendship {
         let (id, low, high, state, requester, createdAt, since) = try row.decode(
             as: (FriendshipID.self, UserID.self, UserID.self, Int32.self, UserID.self, Instant.self, Instant.self)

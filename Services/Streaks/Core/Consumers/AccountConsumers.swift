@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import BillingAPI
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -42,14 +43,35 @@ struct AccountConsumers: Sendable {
         try await writer.settle(try await store.lock(ids, work.sql), urgency: .now, work)
     }
 
-    /// Ends every streak of a user, broken by no one.
-    func endAll(of user: UserID, _ work: UnitOfWork) async throws {
-        try await end(try await store.unendedIDs(of: user, work.sql), work)
+    /// Another plan decides otherwise from now on: what is due is settled by the one of before (SD-5).
+    func entitlementsChanged(_ event: EntitlementsChanged, _ work: UnitOfWork) async throws {
+        let isPremium = event.plan == .premium
+        let (user, until) = (event.userID, event.expiresAt)
+        guard try await PlanRepository.isNews(event.version, isPremium: isPremium, until: until, of: user, work.sql) else {
+            return
+        }
+        let kinds = StreakKind.allCases.filter { writer.policy(for: $0).asksForPlans }
+        let streaks = try await store.lock(try await store.activeIDs(of: user, kinds: kinds, work.sql), work.sql)
+        let settled = try await writer.settle(streaks, urgency: .now, work)
+        // Replicas' clocks differ a little: never before what was settled.
+        let since = settled.map(\.now).reduce(work.now, max)
+        try await PlanRepository.add(event.version, isPremium: isPremium, until: until, of: user, since: since, work.sql)
     }
 
-    /// Breaks every running streak of a user, by them. One that counts nothing cannot break (SD-8); a ban ends it.
+    /// Ends every streak of a user, broken by no one. A team goes on without them.
+    func endAll(of user: UserID, _ work: UnitOfWork) async throws {
+        let kinds = StreakKind.allCases
+        let shared = try await store.unendedIDs(of: user, kinds: kinds.filter(\.hasChangingMembers), work.sql)
+        try await end(try await store.unendedIDs(of: user, kinds: kinds.filter { !$0.hasChangingMembers }, work.sql), work)
+        let teams = try await store.lock(shared, work.sql)
+        for outcome in try await writer.apply(.leave(user), toEach: teams, work) { _ = try outcome.get() }
+    }
+
+    /// Breaks every running streak of a user, by them. One that counts nothing cannot break (SD-8); a ban ends it. A team is not broken for
+    /// what one member did.
     private func breakAll(of user: UserID, isForGood: Bool, _ work: UnitOfWork) async throws {
-        let running = try await store.lock(try await store.activeIDs(of: user, work.sql), work.sql)
+        let kinds = StreakKind.allCases.filter { !$0.hasChangingMembers }
+        let running = try await store.lock(try await store.activeIDs(of: user, kinds: kinds, work.sql), work.sql)
         let changes = try await writer.apply(.breakOff(by: user), toEach: running, work).map { try $0.get() }
         guard isForGood else { return }
         // Read again by `end`: what the first change has emitted must not be emitted twice.

@@ -14,7 +14,7 @@ struct OutageJob: Sendable {
     let clock: any Clock
 
     var job: Job {
-        Job("outages", every: .seconds(1)) { now in try await declare() + (try await settleSome(now)) }
+        Job("outages", every: .seconds(2)) { now in try await declare() + (try await settleSome(now)) }
     }
 
     /// What waits becomes part of the ledgers. - Returns: how many outages.

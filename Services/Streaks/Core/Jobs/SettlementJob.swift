@@ -38,7 +38,7 @@ struct SettlementJob: Sendable {
     }
 
     var job: Job {
-        Job("settlement", every: .seconds(5), lanes: 2, oldestDue: { [self] in try await oldestDue() }) { [self] now in
+        Job("settlement", every: .seconds(5), lanes: 3, oldestDue: { [self] in try await oldestDue() }) { [self] now in
             try await settle(at: now)
         }
     }

@@ -37,11 +37,41 @@ package enum LedgerReads {
 
     /// The running streaks of a kind of these users.
     package static func running(_ kind: StreakKind, of users: [UserID], _ sql: some QueryExecutor) async throws -> [Membership] {
+        try await memberships([kind], of: users, [1], sql)
+    }
+
+    /// The streaks of some kinds of these users that have not ended: also those that broke and wait for a new run.
+    package static func unended(_ kinds: [StreakKind], of users: [UserID], _ sql: some QueryExecutor) async throws -> [Membership]
+    {
+        try await memberships(kinds, of: users, [1, 2], sql)
+    }
+
+    /// When the newest contributions to these streaks were received, the newest date first; at most so many of each.
+    package static func newestContributions(to streaks: [StreakID], limit: Int, _ sql: some QueryExecutor) async throws
+        -> [StreakID: [Instant]]
+    {
+        let rows = try await sql.query(
+            """
+            SELECT mine.id, newest.received_at FROM unnest(\(streaks)) AS mine (id) CROSS JOIN LATERAL (
+                SELECT on_date, received_at FROM contribution WHERE streak_id = mine.id ORDER BY on_date DESC LIMIT \(limit)) AS newest
+            ORDER BY mine.id, newest.on_date DESC
+            """
+        ).map { try $0.decode(as: (StreakID.self, Instant.self)) }
+        return Dictionary(grouping: rows, by: \.0).mapValues { $0.map(\.1) }
+    }
+
+    private static func memberships(
+        _ kinds: [StreakKind],
+        of users: [UserID],
+        _ statuses: [Int32],
+        _ sql: some QueryExecutor
+    ) async throws -> [Membership] {
         try await sql.query(
             """
             SELECT \(StreakRow.columns), person FROM unnest(\(users)) AS person
             JOIN streak_member m ON m.user_id = person AND m.left_at IS NULL CROSS JOIN LATERAL (
-                SELECT * FROM streak WHERE id = m.streak_id AND kind = \(kind.rawValue) AND status = 1 OFFSET 0) AS mine
+                SELECT * FROM streak WHERE id = m.streak_id AND kind = ANY(\(kinds.map(\.rawValue)))
+                AND status = ANY(\(statuses)) OFFSET 0) AS mine
             """
         ).mapInSlices { Membership(user: try $0.get(at: StreakRow.columnCount), row: try StreakRow($0)) }
     }

@@ -12,12 +12,13 @@ enum MemberRepository {
         let leftAt: Instant?
     }
 
-    /// All present and former members of these streaks, in the order of their ids.
+    /// All present and former members of these streaks, in the order of their ids, and each with every time they were one.
     static func histories(of streaks: [StreakID], _ sql: some QueryExecutor) async throws -> [History] {
         try await sql.query(
             """
             SELECT streak_id, user_id, joined_at, left_at FROM streak_member WHERE streak_id = ANY(\(streaks))
-            ORDER BY streak_id, user_id
+            UNION ALL SELECT streak_id, user_id, joined_at, left_at FROM streak_former_stay WHERE streak_id = ANY(\(streaks))
+            ORDER BY streak_id, user_id, joined_at
             """
         ).map { row in
             History(
@@ -29,11 +30,43 @@ enum MemberRepository {
         }
     }
 
-    static func insert(_ users: [UserID], into streak: StreakID, at instant: Instant, _ sql: Transaction) async throws {
-        _ = try await sql.execute(
+    static func insert(_ users: [UserID], into streak: StreakID, at instant: Instant, _ sql: Transaction) throws {
+        try sql.enqueue(
             """
             INSERT INTO streak_member (streak_id, user_id, joined_at)
             SELECT \(streak), user_id, \(instant) FROM unnest(\(users.sorted())) AS member (user_id)
+            """
+        )
+    }
+
+    /// Users have become members, again or for the first time: the time of before is kept.
+    static func join(_ joined: [(streak: StreakID, user: UserID, at: Instant)], _ sql: Transaction) throws {
+        guard !joined.isEmpty else { return }
+        let (streaks, users) = (joined.map(\.streak), joined.map(\.user))
+        try sql.enqueue(
+            """
+            INSERT INTO streak_former_stay (streak_id, user_id, joined_at, left_at)
+            SELECT m.streak_id, m.user_id, m.joined_at, m.left_at FROM streak_member m
+            JOIN unnest(\(streaks), \(users)) AS new (streak_id, user_id) USING (streak_id, user_id) WHERE m.left_at IS NOT NULL
+            """
+        )
+        try sql.enqueue(
+            """
+            INSERT INTO streak_member (streak_id, user_id, joined_at)
+            SELECT * FROM unnest(\(streaks), \(users), \(joined.map(\.at)))
+            ON CONFLICT (streak_id, user_id) DO UPDATE SET joined_at = EXCLUDED.joined_at, left_at = NULL
+            """
+        )
+    }
+
+    /// Members have left.
+    static func leave(_ left: [(streak: StreakID, user: UserID, at: Instant)], _ sql: Transaction) throws {
+        guard !left.isEmpty else { return }
+        try sql.enqueue(
+            """
+            UPDATE streak_member m SET left_at = new.at
+            FROM unnest(\(left.map(\.streak)), \(left.map(\.user)), \(left.map(\.at))) AS new (streak_id, user_id, at)
+            WHERE m.streak_id = new.streak_id AND m.user_id = new.user_id AND m.left_at IS NULL
             """
         )
     }

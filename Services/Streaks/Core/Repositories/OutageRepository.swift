@@ -1,6 +1,6 @@
 package import Database
 package import Kernel
-internal import StreaksDomain
+package import StreaksDomain
 
 /// An outage whose streaks are being settled.
 struct OutageWork: Sendable {
@@ -34,6 +34,18 @@ package enum OutageRepository {
         ).map { row in
             StreakLedger.Outage(from: try row.get(at: 0), until: try row.get(at: 1), declaredAt: try row.get(at: 2))
         }
+    }
+
+    /// The declared ones of which a part lies between two instants.
+    package static func declared(from start: Instant, until end: Instant, _ sql: some QueryExecutor) async throws
+        -> [StreakLedger.Outage]
+    {
+        try await sql.query(
+            """
+            SELECT from_at, until_at, declared_at FROM outage
+            WHERE declared_at IS NOT NULL AND from_at < \(end) AND until_at > \(start)
+            """
+        ).map { StreakLedger.Outage(from: try $0.get(at: 0), until: try $0.get(at: 1), declaredAt: try $0.get(at: 2)) }
     }
 
     /// Records what an operator declares; a running replica does the rest. - Returns: false when it was declared before.

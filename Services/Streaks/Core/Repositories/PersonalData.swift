@@ -11,7 +11,7 @@ extension PersonalData {
     /// - Parameter extensions: what all features add to the store.
     static func core(_ extensions: StreakExtensions) -> PersonalData {
         PersonalData(
-            [streak, member, contribution, cover, freeze, pause, checkpoint, zones, purged],
+            [streak, member, formerStay, contribution, cover, freeze, pause, protection, checkpoint, zones, plans, purged],
             impersonal: [
                 "streak_identity": "what there can be one streak of: deleted when the streak ends, which the erasure does first",
                 "outage": "times in which no user could reach the service",
@@ -33,6 +33,11 @@ extension PersonalData {
         )
     }
 
+    private static let kindName: Query = """
+        (ARRAY['mutual', 'check_in', 'daily_snap', 'recipe_creation', 'challenge_completion', 'social_share', 'healthy_eating', \
+        'team'])[streak.kind]
+        """
+
     private static let sharedHistory = Erasure.keep(
         "a streak is its other members' history too; deleted when all of them are erased"
     )
@@ -51,9 +56,12 @@ extension PersonalData {
             PersonalExport(
                 "streaks",
                 [
-                    .value("id", "streak.id"), .value("kind", "CASE streak.kind WHEN 1 THEN 'mutual' ELSE 'check_in' END"),
+                    .value("id", "streak.id"), .value("kind", kindName),
                     .value("friend_id") { user in
-                        "(SELECT f.user_id FROM streak_member f WHERE f.streak_id = streak.id AND f.user_id <> \(user) LIMIT 1)"
+                        """
+                        (SELECT f.user_id FROM streak_member f
+                         WHERE f.streak_id = streak.id AND streak.kind = 1 AND f.user_id <> \(user) LIMIT 1)
+                        """
                     },
                     "joined_at", "left_at", .value("started_at", "streak.started_at"),
                     .value("status", "CASE streak.status WHEN 1 THEN 'active' WHEN 2 THEN 'broken' ELSE 'ended' END"),
@@ -73,6 +81,13 @@ extension PersonalData {
         ]
     )
 
+    private static let formerStay = PersonalTable(
+        "streak_former_stay",
+        users: ["user_id": sharedHistory],
+        references: ["streak_id"],
+        exports: [PersonalExport("former_team_stays", ["streak_id", "joined_at", "left_at"]) { "user_id = \($0)" }]
+    )
+
     private static let contribution = PersonalTable(
         "contribution",
         users: ["user_id": sharedHistory],
@@ -89,7 +104,7 @@ extension PersonalData {
         users: ["user_id": sharedHistory],
         references: ["streak_id", "operation_id"],
         exports: [
-            PersonalExport("recoveries", ["streak_id", "used_at", "from_date", "through_date", "returned_at"]) { user in
+            PersonalExport("recoveries", ["streak_id", "kind", "used_at", "from_date", "through_date", "returned_at"]) { user in
                 "streak_id = ANY(\(PurgedUserRepository.streaks(of: user))) AND user_id = \(user)"
             }
         ]
@@ -98,7 +113,7 @@ extension PersonalData {
     private static let freeze = PersonalTable(
         "streak_freeze",
         users: [:],
-        references: ["streak_id"],
+        references: ["streak_id", "operation_id"],
         exports: [
             PersonalExport("freezes", ["streak_id", "at", "granted", "on_date"]) { user in
                 "streak_id = ANY(\(PurgedUserRepository.streaks(of: user)))"
@@ -117,10 +132,27 @@ extension PersonalData {
         ]
     )
 
+    private static let protection = PersonalTable(
+        "streak_protection",
+        users: [:],
+        references: ["streak_id", "operation_id"],
+        exports: [
+            PersonalExport("protections", ["streak_id", "kind", "held_at", "held_until"]) { user in
+                "streak_id = ANY(\(PurgedUserRepository.streaks(of: user)))"
+            }
+        ]
+    )
+
+    private static let plans = PersonalTable(
+        "plan_change",
+        users: ["user_id": .delete],
+        exports: [PersonalExport("plans", ["since", "is_premium", "expires_at"]) { "user_id = \($0)" }]
+    )
+
     private static let checkpoint = PersonalTable(
         "streak_checkpoint",
         users: ["broken_by": sharedHistory],
-        references: ["streak_id"]
+        references: ["streak_id", "spent_protections"]
     )
 
     private static let zones = PersonalTable(

@@ -36,6 +36,10 @@ enum StreakRepository {
             .first?.decode(as: StreakID.self)
     }
 
+    static func key(of id: StreakID, _ sql: some QueryExecutor) async throws -> String? {
+        try await sql.query("SELECT key FROM streak_identity WHERE streak_id = \(id)").first?.decode(as: String.self)
+    }
+
     static func dueQuery(_ kind: StreakKind, at now: Instant, limit: Int) -> Query {
         """
         SELECT \(StreakRow.columns) FROM streak WHERE kind = \(kind.rawValue) AND next_due <= \(now)
@@ -59,16 +63,16 @@ enum StreakRepository {
     }
 
     /// Stores what ledgers folded to, each streak once. What has ended gives its key back.
-    static func save(_ changes: [PlannedChange], _ sql: Transaction) async throws {
+    static func save(_ changes: [PlannedChange], _ sql: Transaction) throws {
         guard !changes.isEmpty else { return }
         let states = changes.map(\.change.state)
-        _ = try await sql.execute(
+        try sql.enqueue(
             """
             UPDATE streak SET status = new.status, current_count = new.count, longest_count = new.longest,
                 last_completed_date = new.completed, open_date = new.open, deadline_at = new.deadline, at_risk_from = new.risk,
-                next_due = new.due, broken_by = new.breaker, broken_at = new.broken, missed_date = new.missed, ended_at = new.ended,
-                contribution_count = contribution_count + new.contributions, settled_at = new.settled,
-                newest_dates = CASE WHEN new.contributor IS NULL THEN newest_dates ELSE ARRAY(
+                next_due = new.due, run_start = new.run, broken_by = new.breaker, broken_at = new.broken,
+                missed_date = new.missed, ended_at = new.ended, contribution_count = contribution_count + new.contributions,
+                settled_at = new.settled, newest_dates = CASE WHEN new.contributor IS NULL THEN newest_dates ELSE ARRAY(
                     SELECT CASE WHEN member = new.contributor THEN greatest(newest, new.contributed) ELSE newest END
                     FROM unnest(members, newest_dates) WITH ORDINALITY AS each (member, newest, place) ORDER BY place) END
             FROM unnest(\(changes.map(\.row.id)), \(states.map(\.status.stored)), \(states.map { Int32($0.count) }),
@@ -76,22 +80,40 @@ enum StreakRepository {
                 \(states.map(\.deadlineAt)), \(states.map(\.atRiskFrom)), \(states.map(\.nextDue)), \(states.map(\.brokenBy)),
                 \(states.map(\.brokenAt)), \(states.map(\.missedDate)), \(changes.map(\.change.ledger.endedAt)),
                 \(changes.map { Int32($0.entries.contributions.count) }), \(states.map(\.asOf)),
-                \(changes.map(\.contribution?.user)), \(changes.map(\.contribution?.date)))
+                \(changes.map(\.contribution?.user)), \(changes.map(\.contribution?.date)), \(states.map(\.runStart)))
                 AS new (id, status, count, longest, completed, open, deadline, risk, due, breaker, broken, missed, ended, contributions,
-                    settled, contributor, contributed)
+                    settled, contributor, contributed, run)
             WHERE streak.id = new.id
             """
         )
         let ended = changes.filter { $0.change.state.status == .ended && $0.row.status != .ended }.map(\.row.id)
-        if !ended.isEmpty { _ = try await sql.execute("DELETE FROM streak_identity WHERE streak_id = ANY(\(ended))") }
+        if !ended.isEmpty { try sql.enqueue("DELETE FROM streak_identity WHERE streak_id = ANY(\(ended))") }
+    }
+
+    /// Streaks whose earliest activity was recorded after a later one: they began with it.
+    static func moveStarts(_ moved: [(streak: StreakID, start: Instant)], _ sql: Transaction) throws {
+        guard !moved.isEmpty else { return }
+        let (ids, starts) = (moved.map(\.streak), moved.map(\.start))
+        try sql.enqueue(
+            """
+            UPDATE streak SET started_at = new.at FROM unnest(\(ids), \(starts)) AS new (id, at) WHERE streak.id = new.id
+            """
+        )
+        try sql.enqueue(
+            """
+            UPDATE streak_member m SET joined_at = new.at FROM unnest(\(ids), \(starts)) AS new (id, at)
+            WHERE m.streak_id = new.id AND m.joined_at > new.at
+            """
+        )
     }
 
     /// Stores when and through whom streaks were broken off; `StreakRow` reads it back into the ledger.
-    static func store(_ brokenOff: [(streak: StreakID, by: StreakLedger.BrokenOff)], _ sql: Transaction) async throws {
+    static func store(_ brokenOff: [(streak: StreakID, by: StreakLedger.BrokenOff)], _ sql: Transaction) throws {
         guard !brokenOff.isEmpty else { return }
-        _ = try await sql.execute(
+        try sql.enqueue(
             """
-            UPDATE streak SET broken_off_at = new.at, broken_off_by = new.by
+            UPDATE streak SET broken_off_at = new.at, broken_off_by = new.by, earlier_break_offs = CASE
+                WHEN broken_off_at IS NULL THEN earlier_break_offs ELSE earlier_break_offs || broken_off_at END
             FROM unnest(\(brokenOff.map(\.streak)), \(brokenOff.map(\.by.at)), \(brokenOff.map(\.by.user))) AS new (id, at, by)
             WHERE streak.id = new.id
             """

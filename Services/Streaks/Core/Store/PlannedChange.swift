@@ -17,6 +17,8 @@ package struct PlannedChange: Sendable {
     package let contribution: StreakLedger.Contribution?
     /// Whether the contribution came inside its author's window (PW-3); nil where that is not asked.
     package internal(set) var isOnTime: Bool?
+    /// Of the start of a solo streak: the level that its user's XP make.
+    package internal(set) var userLevel = 1
     /// The operations of the covers that turned out not to be needed, by the instant they were used.
     package internal(set) var returned: [Instant: OperationID] = [:]
     /// What was added to the ledger.

@@ -41,9 +41,16 @@ package struct StreakExtensions: Sendable {
     package let policies: StreakPolicies
     private let kinds: [StreakKind: any StreakKindEvents]
     let followers: [any StreakFollower]
+    let circleFollowers: [any CircleFollower]
 
-    package init(policies: StreakPolicies = .standard, kinds: [any StreakKindEvents], followers: [any StreakFollower]) {
+    package init(
+        policies: StreakPolicies = .standard,
+        kinds: [any StreakKindEvents],
+        followers: [any StreakFollower],
+        circles: [any CircleFollower] = []
+    ) {
         self.policies = policies
+        circleFollowers = circles
         self.kinds = Dictionary(kinds.map { ($0.kind, $0) }) { first, _ in first }
         self.followers = followers
     }

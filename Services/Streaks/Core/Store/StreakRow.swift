@@ -24,6 +24,8 @@ package struct StreakRow: Sendable {
     package let contributionCount: Int32
     package let settledAt: Instant
     package let brokenOff: StreakLedger.BrokenOff?
+    /// Those before it, of kinds that begin anew.
+    package let earlierBreakOffs: [StreakLedger.BrokenOff]
 
     /// Whether a date waits to be settled.
     package func isDue(at now: Instant) -> Bool { nextDue.map { $0 <= now } ?? false }
@@ -34,9 +36,10 @@ package struct StreakRow: Sendable {
     /// In the order `init` reads them.
     package static let columns: Query = """
         id, kind, members, started_at, status, current_count, longest_count, last_completed_date, open_date, deadline_at, at_risk_from,
-        next_due, broken_by, broken_at, ended_at, contribution_count, settled_at, broken_off_at, broken_off_by
+        next_due, broken_by, broken_at, ended_at, contribution_count, settled_at, broken_off_at, broken_off_by,
+        earlier_break_offs
         """
-    package static let columnCount = 19
+    package static let columnCount = 20
 
     /// - Parameter row: begins with `columns`.
     /// - Throws: `DatabaseError`; `INTERNAL` for a kind that this build does not know.
@@ -61,6 +64,10 @@ package struct StreakRow: Sendable {
         settledAt = try row.get(at: 16)
         let off: (at: Instant?, by: UserID?) = (try row.get(at: 17), try row.get(at: 18))
         brokenOff = off.at.flatMap { at in off.by.map { StreakLedger.BrokenOff(at: at, user: $0) } }
+        // They are streaks of one.
+        earlierBreakOffs = try row.get(at: 19, as: [Instant].self).map { at in
+            StreakLedger.BrokenOff(at: at, user: off.by ?? UserID(high: 0, low: 0))
+        }
     }
 }
 

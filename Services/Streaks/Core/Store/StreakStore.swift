@@ -46,8 +46,19 @@ package struct StreakStore: Sendable {
 
     /// The same by their ids; unknown ones are absent.
     package func load(_ ids: some Sequence<StreakID>, isWhole: Bool = false) async throws -> [StoredStreak] {
-        try await ledgers.load(try await StreakRepository.find(Array(Set(ids)), database), isWhole: isWhole, database)
+        try await load(ids, isWhole: isWhole, database)
     }
+
+    /// The same in a transaction, for one.
+    package func load(_ ids: some Sequence<StreakID>, isWhole: Bool, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
+        try await ledgers.load(try await StreakRepository.find(Array(Set(ids)), sql), isWhole: isWhole, sql)
+    }
+
+    /// A streak's row; nil when there is none.
+    package func row(_ id: StreakID) async throws -> StreakRow? { try await StreakRepository.find([id], database).first }
+
+    /// What identifies a streak among those of its kind (`NewStreak.key`); nil when it has ended.
+    package func key(of id: StreakID) async throws -> String? { try await StreakRepository.key(of: id, database) }
 
     /// The running streaks of a user.
     package func activeIDs(of user: UserID, kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
@@ -85,7 +96,7 @@ package struct StreakStore: Sendable {
     /// The next change of these streaks folds their ledgers from the start. Waits for what changes them now.
     func deleteCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
         _ = try await StreakRepository.lock(ids, sql)
-        try await CheckpointRepository.delete(of: ids, sql)
+        try CheckpointRepository.delete(of: ids, sql)
     }
 }
 

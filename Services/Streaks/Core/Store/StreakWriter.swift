@@ -30,13 +30,29 @@ package struct StreakWriter: Sendable {
         package let key: String?
         /// Freezes in hand from the start.
         package var freezes = 0
+        /// What it begins with, which may have been a while ago: it begins then, so that the activity counts. nil: it begins now.
+        package var first: FirstActivity?
 
         package init(_ kind: StreakKind, of members: [UserID], key: String?, freezes: Int = 0) {
             (self.kind, self.members, self.key, self.freezes) = (kind, members, key, freezes)
         }
     }
 
-    /// Starts a streak with count 0 from now on. The zones of its members must be known here.
+    /// The activity that a streak begins with.
+    package struct FirstActivity: Sendable {
+        let receivedAt: Instant
+        let date: CalendarDate?
+
+        /// - Parameter date: what it is credited to, when that is not the date of its receipt.
+        package init(receivedAt: Instant, date: CalendarDate? = nil) { (self.receivedAt, self.date) = (receivedAt, date) }
+
+        /// An instant of its date by the author's clock.
+        package func beginning(_ zones: ZoneHistory) -> Instant {
+            min(receivedAt, date.map { zones.end(of: $0) - .seconds(1) } ?? receivedAt)
+        }
+    }
+
+    /// Starts a streak with count 0, from now on or from the receipt of its first activity. The zones of its members must be known here.
     ///
     /// - Parameter related: writes rows of the feature's own about the new streak, before its events.
     /// - Throws: `DatabaseError` unique violation when there is one with the same key that has not ended.
@@ -47,19 +63,27 @@ package struct StreakWriter: Sendable {
         related: (StreakID) async throws -> Void = { _ in }
     ) async throws -> StreakID {
         let zones = try await ZoneRepository.histories(of: new.members, work.sql)
-        let grants = new.freezes > 0 ? [StreakLedger.FreezeGrant(at: work.now, count: new.freezes)] : []
+        let plans = policy(for: new.kind).asksForPlans ? try await PlanRepository.histories(of: new.members, work.sql) : [:]
+        let begin = new.first?.beginning(new.members.first.flatMap { zones[$0] } ?? ZoneHistory(.utc))
+        let start = min(work.now, begin ?? work.now)
+        let grants = new.freezes > 0 ? [StreakLedger.FreezeGrant(at: start, count: new.freezes)] : []
         let ledger = StreakLedger(
-            start: work.now,
-            participants: new.members.sorted().map { StreakLedger.Participant($0, zones: zones[$0] ?? ZoneHistory(.utc)) },
+            start: start,
+            participants: new.members.sorted().map { user in
+                StreakLedger.Participant(user, zones: zones[user] ?? ZoneHistory(.utc), plans: plans[user] ?? PlanHistory())
+            },
             freezeGrants: grants
         )
         let id: StreakID = work.ids.make()
-        let state = fold(ledger, policy(for: new.kind), at: work.now)
+        let state = fold(ledger, policy(for: new.kind), at: start)
         try await StreakRepository.insert(id, new.kind, key: new.key, state: state, work.sql)
-        try await MemberRepository.insert(new.members, into: id, at: work.now, work.sql)
+        try MemberRepository.insert(new.members, into: id, at: start, work.sql)
         try await related(id)
         guard let row = try await StreakRepository.find([id], work.sql).first else { throw ServiceError.internal }
-        let change = PlannedChange(start: StoredStreak(row: row, ledger: ledger), state, operation: work.ids.make())
+        var change = PlannedChange(start: StoredStreak(row: row, ledger: ledger), state, operation: work.ids.make())
+        if new.kind.isSolo, let user = new.members.first {
+            change.userLevel = try await XPLedger.account(of: user, work.sql).level
+        }
         _ = try await LedgerRepository.store([change.entries], work.sql)
         try await work.emit(try extensions.events(of: change))
         for follower in extensions.followers { try await follower.follow([change], .now, work) }
@@ -112,6 +136,25 @@ package struct StreakWriter: Sendable {
         }
     }
 
+    /// Makes a user a member of a team, from the next date on (TS-4); settles what is due first. The streak must be locked by `work`. Nothing
+    /// happens when they are one.
+    ///
+    /// - Throws: `STREAK_NOT_ACTIVE` when it has ended.
+    @discardableResult
+    package func join(_ user: UserID, _ stored: StoredStreak, _ work: UnitOfWork) async throws -> PlannedChange {
+        let zones = try await ZoneRepository.histories(of: [user], work.sql)[user] ?? ZoneHistory(.utc)
+        return try await apply(.join(user, zones), to: stored, work)
+    }
+
+    /// Takes a member out of a team (TS-4); settles what is due first. The streak must be locked by `work`. Nothing happens when they have
+    /// left.
+    ///
+    /// - Throws: `NOT_A_MEMBER` when they never were one.
+    @discardableResult
+    package func leave(_ user: UserID, _ stored: StoredStreak, _ work: UnitOfWork) async throws -> PlannedChange {
+        try await apply(.leave(user), to: stored, work)
+    }
+
     /// Settles and stores; for streaks whose date is due. They must be locked by `work`.
     @discardableResult
     package func settle(_ due: [StoredStreak], urgency: Urgency = .now, _ work: UnitOfWork) async throws -> [PlannedChange] {
@@ -151,7 +194,14 @@ package struct StreakWriter: Sendable {
     private func carryOut(_ planned: [PlannedChange], _ urgency: Urgency, _ work: UnitOfWork) async throws -> [PlannedChange] {
         guard !planned.isEmpty else { return [] }
         var changes = planned
-        try await StreakRepository.save(changes, work.sql)
+        try StreakRepository.save(changes, work.sql)
+        try StreakRepository.moveStarts(
+            changes.compactMap { change in
+                let start = change.change.ledger.start
+                return start < change.row.startedAt ? (change.row.id, start) : nil
+            },
+            work.sql
+        )
         let entries = changes.map(\.entries).filter { !$0.isEmpty }
         if !entries.isEmpty {
             let returned = try await LedgerRepository.store(entries, work.sql)
@@ -162,14 +212,15 @@ package struct StreakWriter: Sendable {
             }
         }
         let brokenOff = changes.compactMap { change in
-            change.row.brokenOff == nil ? change.change.ledger.brokenOff.map { (change.row.id, $0) } : nil
+            change.row.brokenOff == change.change.ledger.brokenOff
+                ? nil : change.change.ledger.brokenOff.map { (change.row.id, $0) }
         }
-        try await StreakRepository.store(brokenOff, work.sql)
-        try await CheckpointRepository.store(
+        try StreakRepository.store(brokenOff, work.sql)
+        try CheckpointRepository.store(
             changes.compactMap { change in change.newCheckpoint.map { (change.row.id, $0) } },
             work.sql
         )
-        try await CheckpointRepository.delete(of: changes.filter(\.dropsCheckpoint).map(\.row.id), work.sql)
+        try CheckpointRepository.delete(of: changes.filter(\.dropsCheckpoint).map(\.row.id), work.sql)
         var events: [any Event] = []
         var slice = TimeSlice()
         for change in changes {

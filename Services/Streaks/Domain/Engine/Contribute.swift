@@ -23,11 +23,15 @@ extension StreakLedger {
         _ state: StreakState
     ) throws(ServiceError) -> CalendarDate {
         let now = state.asOf
-        guard let author = participant(user) else { throw .notAMember }
+        guard let author = participant(user), author.isPresent else { throw .notAMember }
         if let capturedAt, capturedAt > receivedAt + policy.clockTolerance { throw .capturedInFuture }
         if let endedAt, receivedAt >= endedAt { throw .notActive }
-        if let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
+        if policy.onBreak == .stop, let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
         let date = creditedDate(author, receivedAt, capturedAt, policy, state)
+        if policy.onBreak == .restart {
+            for off in [brokenOff].compactMap({ $0 }) + earlierBreakOffs
+            where receivedAt >= off.at && date <= author.zones.newestDate(by: off.at) { throw .notActive }
+        }
         // A member who travels west right after the start may post for a date before the first: it is accepted and counts for nothing.
         guard date > base.settledThrough || date < firstDate else { throw .ledgerTooShort }
         // What was received before the break counts however late it is recorded; after it, only what re-opens a settled date (SD-6).
@@ -68,28 +72,49 @@ extension StreakLedger {
         _ state: StreakState
     ) throws(ServiceError) -> CalendarDate {
         let date = try dateCredited(to: user, receivedAt: receivedAt, capturedAt: capturedAt, policy, state)
+        let movesStart = policy.beginsWithActivity && receivedAt < start && date.advanced(by: 1) == firstDate
+        guard !movesStart || base.settledThrough < firstDate else { throw .ledgerTooShort }
         contributions[date, default: []].append(
             Contribution(user: user, date: date, receivedAt: receivedAt, recordedAt: state.asOf)
         )
-        returnTokens(policy, at: state.asOf)
+        if movesStart { moveStart(of: user) }
+        returnCovers(policy, at: state.asOf)
         return date
     }
 
-    /// Gives tokens back whose date was completed after all (RC-3, SD-6).
+    /// The first activities were recorded in another order than they were received, over a midnight: the streak begins with the earliest.
+    ///
+    /// One that lies further back than the date before the first counts for nothing, as long as the dates between are empty: the streak
+    /// would have broken before it began.
+    private mutating func moveStart(of user: UserID) {
+        func activityBefore() -> Contribution? {
+            contributions[firstDate.advanced(by: -1)]?.first { $0.user == user && $0.receivedAt < start }
+        }
+        while let earlier = activityBefore() {
+            start = earlier.receivedAt
+            base = Checkpoint(settledThrough: firstDate.advanced(by: -1))
+        }
+    }
+
+    /// Gives tokens, repairs and time machines back whose date was completed after all (RC-3, SD-6, CI-3).
     ///
     /// A token that also keeps another date stays when a member can no longer contribute to that date: giving it back would make a
     /// contribution break the streak.
-    private mutating func returnTokens(_ policy: StreakPolicy, at now: Instant) {
-        guard recoveries.contains(where: { $0.kind == .token && $0.returnedAt == nil }) else { return }
+    private mutating func returnCovers(_ policy: StreakPolicy, at now: Instant) {
+        // Those behind the checkpoint cannot be reached by a contribution that this ledger takes.
+        func isOpen(_ recovery: Recovery) -> Bool {
+            recovery.kind != .cover && recovery.returnedAt == nil && recovery.from > base.settledThrough
+        }
+        guard recoveries.contains(where: isOpen) else { return }
         let pass = FoldPass(self, policy, now: now)
         pass.run()
-        for index in recoveries.indices where recoveries[index].kind == .token && recoveries[index].returnedAt == nil {
+        for index in recoveries.indices where isOpen(recoveries[index]) {
             let recovery = recoveries[index]
-            guard pass.isComplete(policy.schedule.slot(of: recovery.from), known: now) else { continue }
+            guard pass.isComplete(pass.calendar.slot(of: recovery.from), known: now) else { continue }
             var date = recovery.from.advanced(by: 1)
             var isNeeded = false
             while date <= recovery.through, !isNeeded {
-                isNeeded = pass.isLost(policy.schedule.slot(of: date))
+                isNeeded = pass.isLost(pass.calendar.slot(of: date))
                 date = date.advanced(by: 1)
             }
             if !isNeeded { recoveries[index].returnedAt = now }

@@ -14,6 +14,11 @@ extension StreakLedger {
         guard !pauses.contains(where: { $0.from <= from && from < $0.until }) else {
             throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This streak is already paused.")
         }
+        // CI-1: otherwise pauses in a row would keep a streak for ever.
+        if let last = pauses.filter({ $0.from < $0.until }).map(\.until).max(), state.lastCompletedDate.map({ $0 < last }) ?? true
+        {
+            throw ServiceError(.failedPrecondition, "PAUSE_NEEDS_CHECK_IN", "Between two pauses lies one check-in.")
+        }
         pauses.append(Pause(at: state.asOf, from: from, until: until))
     }
 
@@ -39,14 +44,31 @@ extension StreakLedger {
         }
         let isSet = manualFreezes.contains { $0.date == date }
         let mark = state.mark(on: date)
-        guard !isSet, (mark == .open && state.count > 0) || (mark == .missed && state.missedDate == date) else {
+        // A freeze that was in hand at its end would have been spent on it: those in hand now came later.
+        guard mark != .missed else {
+            throw ServiceError(.failedPrecondition, "FREEZE_TOO_LATE", "Your freezes are newer than this date.")
+        }
+        guard !isSet, mark == .open, state.count > 0 else {
             throw ServiceError(.failedPrecondition, "FREEZE_NOT_NEEDED", "This date does not need a freeze.")
         }
         manualFreezes.append(ManualFreeze(at: now, date: date))
     }
 
+    /// CI-2: at most so many in hand; what is set by hand and may come back counts.
+    mutating func grantFreezes(_ count: Int, _ id: OperationID, _ policy: StreakPolicy, _ state: StreakState)
+        throws(ServiceError)
+    {
+        guard !freezeGrants.contains(where: { $0.id == id }) else { return }
+        guard let cap = policy.freezes?.cap, endedAt == nil else { throw .notActive }
+        guard count > 0 else { throw .validation(field: "quantity", "must be positive") }
+        guard state.freezesHeld + count <= cap else {
+            throw ServiceError(.failedPrecondition, "MAX_FREEZES_REACHED", "You can hold at most \(cap) freezes.")
+        }
+        freezeGrants.append(FreezeGrant(at: state.asOf, count: count, id: id))
+    }
+
     /// The present date of a streak of one, or after travel westwards the first that is not settled yet: what is settled stays.
-    private func nextUnsettled(_ policy: StreakPolicy, _ state: StreakState) -> CalendarDate? {
+    func nextUnsettled(_ policy: StreakPolicy, _ state: StreakState) -> CalendarDate? {
         guard let participant = participants.first else { return nil }
         var date = participant.zones.date(at: state.asOf)
         while participant.zones.end(of: date) <= state.asOf { date = date.advanced(by: 1) }

@@ -15,8 +15,45 @@ public enum StreakCommand: Hashable, Sendable {
     case pause(until: CalendarDate)
     /// The pause ends early: today counts again.
     case resume
-    /// A freeze is used by hand for yesterday or today (CI-2).
+    /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
     case freeze(CalendarDate)
+    /// So many bought freezes come into hand now (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be; nothing
+    /// happens when the ledger has this id already.
+    case grantFreezes(Int, id: OperationID)
+    /// So many bought freezes leave the hand again, because their purchase was refunded (BI-5). Refused with `NO_FREEZES_AVAILABLE` when fewer
+    /// are left; nothing happens when the ledger has this id already.
+    case takeFreezes(Int, id: OperationID)
+    /// A repair of a check-in streak or a restore of a typed one (CI-3, TS-3): covers the latest break from the missed date through the
+    /// present one, also when a new run has begun since. `receivedAt` decides whether it was in time; nil: now. Nothing happens when the
+    /// ledger has this id already.
+    case repair(UserID, receivedAt: Instant? = nil, id: OperationID)
+    /// A time machine fills one missed date of the last 7 (TS-3), refused unless the runs on both sides join. Nothing happens when the ledger
+    /// has this id already.
+    case fill(CalendarDate, by: UserID, id: OperationID)
+    /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
+    /// this id already.
+    case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID)
+    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one.
+    case join(UserID, ZoneHistory)
+    /// A member leaves a team. Nothing happens when they have left.
+    case leave(UserID)
+    /// A user's plan is another from now on: dates that are over and counts that are reached keep what they came to.
+    case changePlan(UserID, isPremium: Bool, until: Instant? = nil)
+    /// Completions and skips of a habit, in order (HA-2). What is refused changes nothing and is reported by its place
+    /// (`StreakChange.refused`), so that one bad change of a sync fails alone. `earliest` is the first date that takes completions and
+    /// skips: nil: 7 dates before today (HA-12); for sync `earliestDate(lastSync:)`; for import and restore any.
+    case edit([HabitEdit], earliest: CalendarDate? = nil)
+    /// Another schedule, target or week start of a habit, from today on, or from tomorrow if today is done (HA-10). The first date of
+    /// `Schedule.everyNthDate` is set by the version.
+    case changeHabit(Schedule, target: Amount?, weekStart: Int)
+    /// A habit expects nothing from `from`, today or later, to `until` (excluded), at most 90 dates (HA-13).
+    case pauseHabit(from: CalendarDate, until: CalendarDate)
+    /// The habit's pause ends early: today counts again; one that has not begun is taken back.
+    case resumeHabit
+    /// The habit expects nothing from today on (HA-13). Nothing happens when it is in the archive.
+    case archive
+    /// Today counts again. Nothing happens when it is not in the archive.
+    case unarchive
     /// The friendship or an account has ended (SO-4, AU-7).
     case end
     /// A moderator has shut a participant's account: the streak breaks by them (SO-9).
@@ -37,16 +74,19 @@ public struct StreakChange: Hashable, Sendable {
     public var effects: [StreakEffect]
     /// `contribute`: the date it counts for.
     public var creditedTo: CalendarDate?
+    /// `edit`: what was refused, by its place in the list.
+    public var refused: [Int: ServiceError]
 
     public init(
         ledger: StreakLedger,
         before: StreakState,
         state: StreakState,
         effects: [StreakEffect],
-        creditedTo: CalendarDate? = nil
+        creditedTo: CalendarDate? = nil,
+        refused: [Int: ServiceError] = [:]
     ) {
         (self.ledger, self.before, self.state) = (ledger, before, state)
-        (self.effects, self.creditedTo) = (effects, creditedTo)
+        (self.effects, self.creditedTo, self.refused) = (effects, creditedTo, refused)
     }
 }
 
@@ -58,7 +98,9 @@ extension StreakLedger {
     ///   - settledAt: when effects were last emitted; nil: the start. What was due since then is among the effects.
     /// - Throws: the refusal: `NOT_A_MEMBER`, `CAPTURED_IN_FUTURE`, `ALREADY_POSTED`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`,
     ///   `RECOVERY_ALREADY_USED`, `RECOVERY_WINDOW_EXPIRED`, `PAUSE_NOT_ALLOWED`, `ALREADY_PAUSED`, `PAUSE_TOO_LONG`,
-    ///   `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
+    ///   `PAUSE_NEEDS_CHECK_IN`, `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `FREEZE_TOO_LATE`, `MAX_FREEZES_REACHED`,
+    ///   `STREAK_TOO_SHORT`, `REPAIR_WINDOW_EXPIRED`, `REPAIR_COOLDOWN_ACTIVE`, `DATE_NOT_MISSED`, `RUNS_DO_NOT_JOIN`,
+    ///   `PROTECTION_NOT_ALLOWED`, `NO_HABIT`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
     ///   command touches what the checkpoint hides.
     public func applying(
         _ command: StreakCommand,
@@ -68,15 +110,29 @@ extension StreakLedger {
     ) throws(ServiceError) -> StreakChange {
         let before = fold(self, policy, at: min(settledAt ?? start, now))
         let settled = fold(self, policy, at: now)
-        guard command != .settle else {
-            return StreakChange(ledger: self, before: before, state: settled, effects: settled.effects(since: before))
-        }
         var next = self
-        let creditedTo = try next.apply(command, policy, settled)
+        guard command != .settle else {
+            let effects = next.reporting(settled.effects(since: before), settled)
+            return StreakChange(ledger: next, before: before, state: settled, effects: effects)
+        }
+        var refused: [Int: ServiceError] = [:]
+        var creditedTo: CalendarDate?
+        if case .edit(let edits, let earliest) = command {
+            refused = try next.edit(edits, earliest: earliest, policy, settled)
+        } else {
+            creditedTo = try next.apply(command, policy, settled)
+        }
         let state = fold(next, policy, at: now)
         // What was due is emitted before what the command caused: a break is emitted even when it is undone at once.
-        let effects = settled.effects(since: before) + state.effects(since: settled)
-        return StreakChange(ledger: next, before: before, state: state, effects: effects, creditedTo: creditedTo)
+        let effects = next.reporting(settled.effects(since: before) + state.effects(since: settled), state)
+        return StreakChange(
+            ledger: next,
+            before: before,
+            state: state,
+            effects: effects,
+            creditedTo: creditedTo,
+            refused: refused
+        )
     }
 
     private mutating func apply(
@@ -100,7 +156,25 @@ extension StreakLedger {
         case .pause(let until): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
+        case .grantFreezes(let count, let id): try grantFreezes(count, id, policy, settled)
+        case .takeFreezes(let count, let id): try takeFreezes(count, id, policy, settled)
+        case .repair(let user, let receivedAt, let id):
+            try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
+        case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
+        case .protect(let kind, let until, let id): try protect(kind, until: until, id, policy, settled)
+        case .join(let user, let zones): try join(user, zones, at: now)
+        case .leave(let user): try leave(user, at: now)
+        case .changePlan(let user, let isPremium, let until):
+            guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
+            participants[index].plans.change(isPremium: isPremium, until: until, at: now)
         case .breakOff(let user): try breakOff(by: user, settled)
+        case .changeHabit(let schedule, let target, let weekStart):
+            try changeHabit(schedule, target: target, weekStart: weekStart, policy, settled)
+        case .pauseHabit(let from, let until): try pauseHabit(from: from, until: until, policy, settled)
+        case .resumeHabit: try resumeHabit(policy, settled)
+        case .archive: try archive(policy, settled)
+        case .unarchive: try unarchive(policy, settled)
+        case .edit: break
         case .end: if endedAt == nil { endedAt = now }
         case .settle: break
         }

@@ -6,7 +6,8 @@ public struct StreakPolicy: Hashable, Sendable {
     public enum Quorum: Hashable, Sendable {
         /// Every participant (MS-2; solo streaks have one).
         case everyone
-        /// At least this share of the members of that date, rounded up, and never fewer than `atLeast` (TS-4).
+        /// At least this share of the members of that date, rounded up, and never fewer than `atLeast`; a date with fewer members than
+        /// `atLeast` is neutral (TS-4).
         case share(percent: Int, atLeast: Int)
     }
 
@@ -30,16 +31,30 @@ public struct StreakPolicy: Hashable, Sendable {
         }
     }
 
+    /// A number that depends on the user's plan at the instant that it decides something (`StreakLedger.Participant.plans`).
+    public struct ByPlan<Value: Hashable & Sendable>: Hashable, Sendable {
+        public var free: Value
+        public var premium: Value
+
+        public init(free: Value, premium: Value) { (self.free, self.premium) = (free, premium) }
+
+        /// The same on both plans.
+        public init(_ value: Value) { self.init(free: value, premium: value) }
+
+        func value(isPremium: Bool) -> Value { isPremium ? premium : free }
+    }
+
     /// Freezes: one is spent on each missed date while there are any; a frozen date extends the count (SD-4, CI-2).
     public struct Freezes: Hashable, Sendable {
-        /// How many can be in hand.
+        /// How many can be in hand. What is earned above it is lost; what would be bought above it is refused.
         public var cap: Int
         /// One is earned at each multiple of this count; nil: none are.
-        public var earnedEvery: Int?
+        public var earnedEvery: ByPlan<Int>?
+        /// What a milestone's count brings beside, the first time that this streak reaches it (CI-5).
+        public var ofMilestones: [Int: Int]
 
-        public init(cap: Int, earnedEvery: Int?) {
-            self.cap = cap
-            self.earnedEvery = earnedEvery
+        public init(cap: Int, earnedEvery: ByPlan<Int>?, ofMilestones: [Int: Int] = [:]) {
+            (self.cap, self.earnedEvery, self.ofMilestones) = (cap, earnedEvery, ofMilestones)
         }
     }
 
@@ -56,15 +71,54 @@ public struct StreakPolicy: Hashable, Sendable {
         }
     }
 
+    /// Repairs of check-in streaks and restores of typed ones (CI-3, TS-3).
+    public struct Repair: Hashable, Sendable {
+        /// The shortest run that can be repaired.
+        public var minimum: Int
+        /// How long after the break, the end included.
+        public var window: Interval
+        /// From one repair to the next, unless it came back.
+        public var cooldown: Interval
+
+        public init(minimum: Int, window: Interval, cooldown: Interval) {
+            (self.minimum, self.window, self.cooldown) = (minimum, window, cooldown)
+        }
+    }
+
+    /// Habits (HA-*): schedule, target and week start lie in the ledger as dated versions, contributions have values and can be
+    /// changed, deleted and dated back, and `longest` follows them downwards too (HA-11).
+    public struct Habits: Hashable, Sendable {
+        /// What counts of weeks are celebrated; those of dates are `StreakPolicy.milestones`.
+        public var weekMilestones: Milestones
+        /// How many dates before today take completions and skips (HA-12).
+        public var reach: Int
+
+        public init(weekMilestones: Milestones, reach: Int) { (self.weekMilestones, self.reach) = (weekMilestones, reach) }
+    }
+
     public var quorum: Quorum
     public var schedule: Schedule
     public var onBreak: OnBreak
     public var grace: Grace?
     public var freezes: Freezes?
     public var recovery: Recovery?
+    /// nil: cannot be repaired.
+    public var repair: Repair?
+    /// How many dates back a time machine reaches (TS-3); nil: not at all.
+    public var fillReach: Int?
+    /// What can be held against the next break (TS-3).
+    public var protections: Set<StreakLedger.Protection.Kind> = []
+    /// So many missed dates of a calendar month are neutral by themselves (TS-3); nil: none.
+    public var freeDatesPerMonth: ByPlan<Int>?
+    /// Premium has an insurance without buying one, once in so many dates (TS-3); nil: it has not.
+    public var premiumInsuranceEvery: Int?
     /// The longest pause in dates; nil: cannot be paused (CI-4).
     public var longestPause: Int?
     public var milestones: Milestones
+    /// What the schedule of habits brings with it (HA-*); nil for other kinds.
+    public var habits: Habits?
+    /// The streak begins with its earliest activity, in whichever order the first ones are recorded.
+    public var beginsWithActivity = false
     /// How long after a date's end its late contributions still arrive, the end included (SD-2).
     public var lateTolerance: Interval = .hours(6)
     /// How far a client's clock may run ahead (SD-2).
@@ -85,6 +139,7 @@ public struct StreakPolicy: Hashable, Sendable {
         grace: Grace? = nil,
         freezes: Freezes? = nil,
         recovery: Recovery? = nil,
+        repair: Repair? = nil,
         longestPause: Int? = nil,
         milestones: Milestones
     ) {
@@ -94,8 +149,14 @@ public struct StreakPolicy: Hashable, Sendable {
         self.grace = grace
         self.freezes = freezes
         self.recovery = recovery
+        self.repair = repair
         self.longestPause = longestPause
         self.milestones = milestones
+    }
+
+    /// Whether a plan decides anything.
+    public var asksForPlans: Bool {
+        freezes?.earnedEvery.map { $0.free != $0.premium } ?? false || freeDatesPerMonth != nil || premiumInsuranceEvery != nil
     }
 
     /// Two friends, a photo each, every date (MS-*).
@@ -107,20 +168,44 @@ public struct StreakPolicy: Hashable, Sendable {
         milestones: .mutual
     )
 
-    /// One user's daily check-in with freezes and pause (CI-*). Premium earns a freeze every 5 dates instead of 7.
-    public static func checkIn(freezeEvery: Int? = 7) -> StreakPolicy {
-        StreakPolicy(
+    /// One user's daily check-in with freezes, pause, repair and shield (CI-*). Premium earns a freeze every 5 dates instead of 7; the
+    /// dated plans of the ledger say when it was (`StreakLedger.Participant.plans`).
+    public static let checkIn: StreakPolicy = {
+        var policy = StreakPolicy(
             quorum: .everyone,
             schedule: .daily,
             onBreak: .restart,
-            freezes: Freezes(cap: 5, earnedEvery: freezeEvery),
+            freezes: Freezes(
+                cap: 5,
+                earnedEvery: ByPlan(free: 7, premium: 5),
+                ofMilestones: [7: 1, 14: 1, 21: 1, 30: 2, 50: 1, 100: 3, 180: 3, 365: 5]
+            ),
+            repair: Repair(minimum: 7, window: .hours(24), cooldown: .days(30)),
             longestPause: 90,
             milestones: .checkIn
         )
-    }
+        policy.beginsWithActivity = true
+        policy.fillReach = 7
+        policy.protections = [.shield]
+        return policy
+    }()
 
-    /// One user's streak of one activity (TS-1); insurance and shields arrive as covers in its ledger (TS-3).
-    public static let typed = StreakPolicy(quorum: .everyone, schedule: .daily, onBreak: .restart, milestones: .checkIn)
+    /// One user's streak of one activity (TS-1): a free date a month, premium four; insurance, restore and time machine (TS-3).
+    public static let typed: StreakPolicy = {
+        var policy = StreakPolicy(
+            quorum: .everyone,
+            schedule: .daily,
+            onBreak: .restart,
+            repair: Repair(minimum: 7, window: .hours(24), cooldown: .days(30)),
+            milestones: .typed
+        )
+        policy.beginsWithActivity = true
+        policy.fillReach = 7
+        policy.protections = [.insurance]
+        policy.freeDatesPerMonth = ByPlan(free: 1, premium: 4)
+        policy.premiumInsuranceEvery = 7
+        return policy
+    }()
 
     /// A circle's streak: 60 % of the members, never fewer than 2, and 12 h of grace once in 7 dates (TS-4).
     public static let team = StreakPolicy(
@@ -130,41 +215,25 @@ public struct StreakPolicy: Hashable, Sendable {
         grace: Grace(length: .hours(12), everyDates: 7),
         milestones: .mutual
     )
-}
 
-/// On which dates something is due (HA-1).
-public enum Schedule: Hashable, Sendable {
-    case daily
-    /// ISO weekdays, 1 = Monday … 7 = Sunday.
-    case weekdays(Set<Int>)
-    /// Every n-th date, counted from `from`.
-    case everyNthDate(Int, from: CalendarDate)
-    /// Days of the month, 1…31; a day a month does not have is not due in it.
-    case daysOfMonth(Set<Int>)
-    /// So many dates of each week from Monday to Sunday, whichever: the streak counts weeks (HA-3).
-    case timesPerWeek(Int)
-
-    /// Whether contributions on `date` can count.
-    public func includes(_ date: CalendarDate) -> Bool {
-        switch self {
-        case .daily, .timesPerWeek: true
-        case .weekdays(let days): days.contains(date.isoWeekday)
-        case .everyNthDate(let step, let from): step > 0 && date >= from && from.distance(to: date) % step == 0
-        case .daysOfMonth(let days): days.contains(date.components.day)
-        }
-    }
-
-    /// The dates that are judged together with `date`: itself, or its week.
-    func slot(of date: CalendarDate) -> ClosedRange<CalendarDate> {
-        guard case .timesPerWeek = self else { return date...date }
-        let monday = date.advanced(by: 1 - date.isoWeekday)
-        return monday...monday.advanced(by: 6)
-    }
-
-    /// How many dates of a slot must be complete.
-    var needed: Int {
-        if case .timesPerWeek(let times) = self { min(max(times, 1), 7) } else { 1 }
-    }
+    /// One user's habit (HA-*). The schedule is that of the ledger's versions (`HabitEntries`).
+    ///
+    /// How late edits meet checkpoints: a date becomes final nine dates after its end, so that everything a person may do any day (HA-12:
+    /// today − 7 … today) is done on the newest checkpoint and folds some ten dates. What reaches further back (a deletion at any age, sync
+    /// after time offline, import, a start that moves back) is refused with `LEDGER_TOO_SHORT`: the service loads all of that habit's rows
+    /// and applies it again. The checkpoint that it stores then replaces the one that had become wrong.
+    public static let habit: StreakPolicy = {
+        var policy = StreakPolicy(
+            quorum: .everyone,
+            schedule: .daily,
+            onBreak: .restart,
+            longestPause: 90,
+            milestones: .habitDates
+        )
+        policy.habits = Habits(weekMilestones: .habitWeeks, reach: 7)
+        policy.finality = .days(9)
+        return policy
+    }()
 }
 
 /// Which counts are celebrated.
@@ -184,6 +253,13 @@ public struct Milestones: Hashable, Sendable {
     public static let mutual = Milestones(counts: [7, 14, 30, 50, 100, 200, 365], thenEvery: 100)
     /// CI-5.
     public static let checkIn = Milestones(counts: [3, 7, 14, 21, 30, 50, 100, 180, 365], thenEvery: 0)
+    /// TS-1: the seven of the typed streaks.
+    public static let typed = Milestones(counts: [3, 7, 14, 30, 50, 100, 365], thenEvery: 0)
+
+    /// HA-11, of dates.
+    public static let habitDates = Milestones(counts: [7, 30, 50, 100, 365], thenEvery: 100)
+    /// HA-11, of weeks.
+    public static let habitWeeks = Milestones(counts: [4, 12, 26, 52], thenEvery: 52)
 
     /// Whether `count` is celebrated.
     public func contains(_ count: Int) -> Bool { count > 0 && next(after: count - 1) == count }

@@ -22,12 +22,26 @@ public struct StreakState: Hashable, Sendable {
         case covered
         /// Kept and extended by a freeze.
         case frozen
+        /// Kept and extended by a time machine (TS-3).
+        case filled
         /// Broke the streak.
         case missed
     }
 
+    /// A break.
+    public struct Break: Hashable, Sendable {
+        /// The missed date.
+        public var date: CalendarDate
+        public var at: Instant
+        /// The count that was lost.
+        public var count: Int
+
+        public init(date: CalendarDate, at: Instant, count: Int) { (self.date, self.at, self.count) = (date, at, count) }
+    }
+
     public var status: Status
     public var count: Int
+    /// Of habits: in the unit that the present schedule counts.
     public var longest: Int
     public var lastCompletedDate: CalendarDate?
     /// The first counted date of the present run.
@@ -38,6 +52,8 @@ public struct StreakState: Hashable, Sendable {
     public var brokenAt: Instant?
     /// The member who missed; nil when several did, or unless broken (MS-3).
     public var brokenBy: UserID?
+    /// The latest break that was not undone, also when a new run has begun since: what a repair is for (CI-3).
+    public var lastBreak: Break?
     /// The marks of the dates after the ledger's checkpoint. Use `mark(on:)`.
     public var days: [CalendarDate: Mark]
     /// The earliest date that can still be completed; nil unless active.
@@ -52,17 +68,33 @@ public struct StreakState: Hashable, Sendable {
     public var atRiskFrom: Instant?
     /// Freezes in hand, less those set by hand on open dates.
     public var freezesLeft: Int
+    /// Freezes in hand, those set by hand on open dates too: what the cap counts. May be above it when one came back.
+    public var freezesHeld: Int
+    /// What is held and valid, in the order in which it would be spent.
+    public var protections: [StreakLedger.Protection]
+    /// Free dates left in the calendar month of the open date, or of the present one (`StreakPolicy.freeDatesPerMonth`).
+    public var freeDatesLeft: Int
+    /// The pause that holds or begins with the present date; nil when there is none.
+    public var pause: StreakLedger.Pause?
+    /// When something happens that is no deadline: a pause ends, or a grace begins.
+    public var wakesAt: Instant?
     /// Recovery tokens given back so far.
     public var tokensReturned: Int
     /// Recovery tokens used in this run and not given back.
     public var tokensInUse: Int
+    /// What only habits have: the status of each date since the checkpoint, runs with the reasons they ended, the present week.
+    public var habit: HabitState?
     /// The instant it was folded at.
     public var asOf: Instant
     /// Everything noteworthy since the checkpoint, in date order; see `effects(since:)`.
     public var log: [StreakEffect]
 
     /// When the next date must be settled; nil while nothing can break (SD-8) or the streak does not run.
-    public var nextDue: Instant? { status == .active && count > 0 ? deadlineAt : nil }
+    public var nextDue: Instant? {
+        guard status != .ended else { return nil }
+        let deadline = status == .active && count > 0 ? deadlineAt : nil
+        return [deadline, wakesAt].compactMap { $0 }.min()
+    }
 
     /// What became of `date`; `none` outside the dates since the ledger's checkpoint.
     public func mark(on date: CalendarDate) -> Mark { days[date] ?? .none }
@@ -70,42 +102,75 @@ public struct StreakState: Hashable, Sendable {
 
 /// Something that a service emits. Each has a key that is the same in whichever process and however often it is found (SD-5).
 public enum StreakEffect: Hashable, Sendable {
-    /// A date was completed and the count is now `count`.
-    case completed(date: CalendarDate, count: Int)
-    /// A celebrated count was reached (MS-6), once per run.
-    case milestone(count: Int, date: CalendarDate, run: CalendarDate)
+    /// A date was completed by contributions and the count is now `count`. Dates that extend it otherwise: `freezeSpent`, `filled`.
+    case completed(date: CalendarDate, count: Int, run: CalendarDate)
+    /// A celebrated count was reached (MS-6), once per run; `isFirst`: the first time in the life of the streak, which is what CI-5
+    /// rewards.
+    case milestone(count: Int, date: CalendarDate, run: CalendarDate, isFirst: Bool)
     /// A count that earns every participant a recovery token was reached (RC-1).
     case tokenEarned(count: Int, date: CalendarDate, run: CalendarDate)
     /// A date was missed and the streak broke with `count`.
     case broken(date: CalendarDate, at: Instant, by: UserID?, count: Int)
     /// A break was undone (SD-6, SD-7, RC-2).
     case restored(date: CalendarDate)
-    /// A freeze was spent on a missed date.
-    case freezeSpent(date: CalendarDate)
+    /// A freeze was spent on a missed date, and the count is now `count`; `left` are still in hand.
+    case freezeSpent(date: CalendarDate, count: Int, left: Int, byHand: Bool)
     /// A freeze spent on a date came back (SD-6).
     case freezeReturned(date: CalendarDate)
-    /// A count that earns a freeze was reached (CI-2); `granted` is false when the hand was full.
-    case freezeEarned(count: Int, date: CalendarDate, run: CalendarDate, granted: Bool)
+    /// A count that earns freezes was reached (CI-2), by the run or as a milestone. `granted` came into hand: fewer than `freezes` when it was
+    /// full.
+    case freezeEarned(count: Int, date: CalendarDate, run: CalendarDate, isMilestone: Bool, freezes: Int, granted: Int)
+    /// A missed date is neutral as one of the month's free ones (TS-3); `left` in that month.
+    case freeDateUsed(date: CalendarDate, left: Int)
+    /// It was not needed after all.
+    case freeDateReturned(date: CalendarDate)
     /// A recovery was used for a date and the dates after it.
     case recovered(date: CalendarDate, through: CalendarDate, by: UserID?, at: Instant)
     /// A recovery token was not needed and came back to its user (RC-3, SD-6).
     case tokenReturned(date: CalendarDate, to: UserID?, usedAt: Instant)
+    /// A repair covers these dates (CI-3, TS-3).
+    case repaired(date: CalendarDate, through: CalendarDate, by: UserID?, id: OperationID?, at: Instant)
+    /// A time machine filled a date (TS-3), and the count there is `count`.
+    case filled(date: CalendarDate, count: Int, id: OperationID?)
+    /// A repair or a time machine was not needed and came back to its user (CI-3).
+    case coverReturned(date: CalendarDate, kind: StreakLedger.Recovery.Kind, to: UserID?, id: OperationID?, usedAt: Instant)
+    /// An insurance or a shield kept a missed date (TS-3); `id` is nil for the insurance of a premium plan.
+    case protectionSpent(date: CalendarDate, kind: StreakLedger.Protection.Kind, id: OperationID?)
+    /// It was not needed after all, and is held again.
+    case protectionReturned(date: CalendarDate, kind: StreakLedger.Protection.Kind, id: OperationID?)
+    /// A pause begins; `until` is the first date that counts again (CI-4).
+    case paused(from: CalendarDate, until: CalendarDate, at: Instant)
+    /// A pause is over, by itself or by hand: `date` counts again.
+    case pauseEnded(date: CalendarDate, pausedAt: Instant)
+    /// A date is over without being complete and lives on until then (TS-4).
+    case graceStarted(date: CalendarDate, until: Instant)
     /// The streak ended for good.
     case ended(at: Instant)
 
     /// Unique within a streak: `milestone:2026-05-01:7`.
     public var key: String {
         switch self {
-        case .completed(let date, _): "completed:\(date)"
-        case .milestone(let count, _, let run): "milestone:\(run):\(count)"
+        case .completed(let date, _, _): "completed:\(date)"
+        case .milestone(let count, _, let run, _): "milestone:\(run):\(count)"
         case .tokenEarned(let count, _, let run): "token-earned:\(run):\(count)"
         case .broken(let date, _, _, _): "broken:\(date)"
         case .restored(let date): "restored:\(date)"
-        case .freezeSpent(let date): "freeze-spent:\(date)"
+        case .freezeSpent(let date, _, _, _): "freeze-spent:\(date)"
         case .freezeReturned(let date): "freeze-returned:\(date)"
-        case .freezeEarned(let count, _, let run, _): "freeze-earned:\(run):\(count)"
+        case .freezeEarned(let count, _, let run, let isMilestone, _, _):
+            "freeze-earned:\(run):\(count)" + (isMilestone ? ":milestone" : "")
+        case .freeDateUsed(let date, _): "free-date-used:\(date)"
+        case .freeDateReturned(let date): "free-date-returned:\(date)"
         case .recovered(let date, _, _, let at): "recovered:\(date):\(at.microseconds)"
         case .tokenReturned(let date, _, let usedAt): "token-returned:\(date):\(usedAt.microseconds)"
+        case .repaired(let date, _, _, _, let at): "repaired:\(date):\(at.microseconds)"
+        case .filled(let date, _, _): "filled:\(date)"
+        case .coverReturned(let date, _, _, _, let usedAt): "cover-returned:\(date):\(usedAt.microseconds)"
+        case .protectionSpent(let date, let kind, let id): "\(kind)-spent:\(date):\(id?.description ?? "premium")"
+        case .protectionReturned(let date, let kind, let id): "\(kind)-returned:\(date):\(id?.description ?? "premium")"
+        case .paused(_, _, let at): "paused:\(at.microseconds)"
+        case .pauseEnded(_, let pausedAt): "pause-ended:\(pausedAt.microseconds)"
+        case .graceStarted(let date, _): "grace-started:\(date)"
         case .ended: "ended"
         }
     }
@@ -128,7 +193,9 @@ extension StreakState {
         for undone in old where !present.contains(undone.key) {
             switch undone {
             case .broken(let date, _, _, _): effects.append(.restored(date: date))
-            case .freezeSpent(let date): effects.append(.freezeReturned(date: date))
+            case .freezeSpent(let date, _, _, _): effects.append(.freezeReturned(date: date))
+            case .freeDateUsed(let date, _): effects.append(.freeDateReturned(date: date))
+            case .protectionSpent(let date, let kind, let id): effects.append(.protectionReturned(date: date, kind: kind, id: id))
             default: break
             }
         }

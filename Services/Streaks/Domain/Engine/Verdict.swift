@@ -8,10 +8,18 @@ extension FoldPass {
     func verdict(_ slot: Slot, _ over: Instant, known: Instant) -> Verdict {
         if isComplete(slot, known: known) { return .complete }
         if running.count == 0 { return .nothingAtStake }
-        if cover(slot, known: known) != nil { return .covered }
-        if isNeutral(slot, over, known: known) { return .neutral }
-        if policy.freezes != nil, running.freezes > 0 || isFrozenByHand(slot, known: known) { return .frozen }
+        if let cover = cover(slot, known: known) { return cover.kind == .fill ? .filled(cover) : .covered }
+        if isNeutral(slot, over, known: known) { return isKeptByFreeze(slot, over) ? .keptFrozen : .neutral }
+        if policy.freezes != nil, running.freezes > 0 { return .frozen }
+        if usedFreeDates(in: slot.upperBound) < freeDates(in: slot.upperBound, at: over) { return .free }
+        if let protection = protection(slot.upperBound, over) { return protection }
         return .broken(by: misser(slot, over, known: known))
+    }
+
+    /// Whether a freeze had kept the slot when it was over, before an outage that was declared afterwards excused it. It keeps its place in
+    /// the count: otherwise what later counts had earned would be missing, and a declared outage could break a streak.
+    private func isKeptByFreeze(_ slot: Slot, _ over: Instant) -> Bool {
+        policy.freezes != nil && running.freezes > 0 && !isNeutral(slot, over, known: over)
     }
 
     /// When the slot is settled: when it is over for all members, later with a grace.
@@ -21,22 +29,48 @@ extension FoldPass {
     }
 
     /// The first instant at which every participant's clock has shown a later date (SD-4).
+    ///
+    /// For who left, it was over when they did: leaving never moves the end of a date into the past.
     func end(of slot: Slot) -> Instant {
-        members(slot.upperBound).map { $0.zones.end(of: slot.upperBound) }.max() ?? Zone.utc.end(of: slot.upperBound)
+        let date = slot.upperBound
+        if case .share = policy.quorum, let latest = latestEnd(of: date) { return latest }
+        return participants.map { $0.zones.end(of: date) }.max() ?? Zone.utc.end(of: date)
+    }
+
+    /// When a date is over for those who are or were members on it; nil when there were none.
+    private func latestEnd(of date: CalendarDate) -> Instant? {
+        var latest: Instant?
+        for (index, participant) in participants.enumerated() {
+            let zones = participant.zones
+            for (stay, first) in zip(participant.stays, firstDates[index]) where first <= date {
+                if let left = stay.left, date > zones.newestDate(by: left) { continue }
+                let end = zones.end(of: date)
+                latest = max(latest ?? .distantPast, stay.left.map { min($0, end) } ?? end)
+            }
+        }
+        return latest
     }
 
     /// Whether a grace is to be had for the slot (TS-4).
     func hadGrace(_ slot: Slot) -> Bool {
         guard let grace = policy.grace, running.count > 0 else { return false }
-        return running.lastGrace.map { $0.distance(to: slot.upperBound) >= grace.everyDates } ?? true
+        guard running.lastGrace.map({ $0.distance(to: slot.upperBound) >= grace.everyDates }) ?? true else { return false }
+        // A date that is neutral at its end needs none, and takes no contribution of the next.
+        let end = end(of: slot)
+        return !slot.contains { isNeutral($0, end, known: now) { $0.receivedAt < end && $0.recordedAt <= self.now } }
     }
 
     /// The members on `date`: both of a pair; of a team those who had joined and not left.
     func members(_ date: CalendarDate) -> [StreakLedger.Participant] {
         guard case .share = policy.quorum else { return participants }
         return participants.indices.filter { index in
-            let left = participants[index].left.map { participants[index].zones.date(at: $0) }
-            return firstDates[index] <= date && left.map { date < $0 } ?? true
+            let participant = participants[index]
+            return zip(participant.stays, firstDates[index]).contains { stay, first in
+                guard first <= date else { return false }
+                guard let left = stay.left else { return true }
+                return date < participant.zones.date(at: left)
+                    || ledger.hasContributed(participant.user, on: date, known: min(now, left))
+            }
         }.map { participants[$0] }
     }
 
@@ -58,13 +92,12 @@ extension FoldPass {
     }
 
     private func isComplete(_ slot: Slot, by counts: (StreakLedger.Contribution) -> Bool) -> Bool {
-        var complete = 0
-        for date in slot where isComplete(date, by: counts) { complete += 1 }
-        return complete >= policy.schedule.needed
+        calendar.isReached(slot) { isComplete($0, by: counts) }
     }
 
-    private func isComplete(_ date: CalendarDate, by counts: (StreakLedger.Contribution) -> Bool) -> Bool {
-        guard let contributions = ledger.contributions[date], policy.schedule.includes(date) else { return false }
+    func isComplete(_ date: CalendarDate, by counts: (StreakLedger.Contribution) -> Bool) -> Bool {
+        guard let contributions = ledger.contributions[date], calendar.includes(date) else { return false }
+        if let target = target(on: date) { return contributions.reaches(target, by: counts) }
         let members = self.members(date)
         let posted = members.count { member in contributions.contains { $0.user == member.user && counts($0) } }
         return posted > 0 && posted >= needed(of: members.count)
@@ -81,28 +114,43 @@ extension FoldPass {
 
     func isPaused(_ slot: Slot, known: Instant) -> Bool { slot.allSatisfy { isPaused($0, known: known) } }
 
-    private func isPaused(_ date: CalendarDate, known: Instant) -> Bool {
-        ledger.pauses.contains { $0.at <= known && $0.from <= date && date < $0.until }
+    /// By a pause, or in the archive (HA-13).
+    func isPaused(_ date: CalendarDate, known: Instant) -> Bool {
+        ledger.habit?.isArchived(date) ?? false || ledger.pauses.contains { $0.at <= known && $0.from <= date && date < $0.until }
     }
 
     /// Whether the slot would be complete if its excused dates and the participants excused from them had contributed.
     func isNeutral(_ slot: Slot, _ over: Instant, known: Instant) -> Bool {
+        if calendar.isCut(slot) { return true }
         var done = 0
-        for date in slot where policy.schedule.includes(date) {
+        for date in slot where calendar.includes(date) {
             if isComplete(date, by: { $0.recordedAt <= known }) || isNeutral(date, over, known: known) { done += 1 }
         }
-        return done >= policy.schedule.needed
+        return done >= calendar.needed(slot)
     }
 
-    private func isNeutral(_ date: CalendarDate, _ over: Instant, known: Instant) -> Bool {
-        if isPaused(date, known: known) { return true }
+    func isNeutral(_ date: CalendarDate, _ over: Instant, known: Instant) -> Bool {
+        isNeutral(date, over, known: known) { $0.recordedAt <= known }
+    }
+
+    private func isNeutral(
+        _ date: CalendarDate,
+        _ over: Instant,
+        known: Instant,
+        by counts: (StreakLedger.Contribution) -> Bool
+    ) -> Bool {
+        if isPaused(date, known: known) || ledger.habit?.skips.contains(date) ?? false { return true }
         let outages = ledger.outages.filter { $0.declaredAt <= known }.compactMap { Span($0.from, $0.until) }
         let members = self.members(date)
+        if case .share(_, let atLeast) = policy.quorum, members.count < atLeast { return true }
         var fine = 0
         for member in members {
             let spans = member.zones.spans(showing: date, before: over)
             if Span.overlap(of: spans, with: outages) > policy.outageLoss { return true }
-            if ledger.hasContributed(member.user, on: date, known: known) || isHardlySeen(spans) { fine += 1 }
+            let hasPosted = ledger.contributions[date]?.contains { $0.user == member.user && counts($0) } ?? false
+            // HA-8: partial is missed.
+            if policy.habits != nil { return isComplete(date, by: counts) || isHardlySeen(spans) }
+            if hasPosted || isHardlySeen(spans) { fine += 1 }
         }
         return fine >= needed(of: members.count)
     }
@@ -129,7 +177,7 @@ extension FoldPass {
     /// Whether all members could contribute at all: a date that was over for one of them before the start cannot become complete.
     func isCompletable(_ slot: Slot) -> Bool {
         guard policy.quorum == .everyone else { return true }
-        return firstDates.allSatisfy { $0 <= slot.upperBound }
+        return firstDates.allSatisfy { $0.first.map { $0 <= slot.upperBound } ?? false }
     }
 
     /// Notes from when until when the streak counted as broken because of this slot, if what keeps it was recorded late.

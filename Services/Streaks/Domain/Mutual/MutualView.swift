@@ -85,7 +85,7 @@ public struct MutualView: Hashable, Sendable {
         _ state: StreakState,
         reader: UserID
     ) -> CalendarMark {
-        let posted = (ledger.contributions[date] ?? []).filter { $0.recordedAt <= state.asOf }.map(\.user)
+        let posted = ledger.contributions(to: date, known: state.asOf).map(\.user)
         return mark(
             state.mark(on: date),
             youPosted: posted.contains(reader),

@@ -41,7 +41,7 @@ extension MutualView {
         reader: UserID
     ) -> [Day] {
         dates.map { date in
-            let posted = (ledger.contributions[date] ?? []).filter { $0.recordedAt <= state.asOf }
+            let posted = ledger.contributions(to: date, known: state.asOf)
             let youPosted = posted.contains { $0.user == reader }
             let friendPosted = posted.contains { $0.user != reader }
             return Day(

@@ -67,7 +67,7 @@ public enum Achievement: String, CaseIterable, Hashable, Sendable {
         var grants: Set<Grant> = []
         for effect in effects {
             switch effect {
-            case .milestone(let count, _, _):
+            case .milestone(let count, _, _, _):
                 guard ofStreaks.contains(where: { $0.target == count }) else { continue }
                 for achievement in ofStreaks where achievement.target <= count {
                     for user in members { grants.insert(Grant(user, achievement)) }

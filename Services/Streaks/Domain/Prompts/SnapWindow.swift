@@ -78,7 +78,7 @@ public struct SnapWindow: Hashable, Sendable {
     }
 
     /// The first instant of `date` at which the wall clock shows `local` (seconds since 1970-01-01 on it) or later.
-    private static func first(showing local: Int64, in zone: Zone, on date: CalendarDate) -> Instant {
+    static func first(showing local: Int64, in zone: Zone, on date: CalendarDate) -> Instant {
         let start = zone.start(of: date)
         let end = zone.end(of: date)
         guard start < end else { return start }

@@ -1,29 +1,54 @@
 internal import Bus
 internal import Kernel
+internal import Replicas
 internal import ServiceRuntime
 internal import StreaksAPI
+internal import StreaksCore
 internal import StreaksDomain
 
-/// BI-5: adds what was bought to a user's stock. A repeat of an operation adds nothing, however late it comes.
+/// BI-5: gives what was bought: freezes to the check-in streak, everything else to the stock. A repeat of an operation gives nothing, however
+/// late it comes.
 struct GrantGoods: MutationHandler {
+    let freezes: BoughtFreezes
+    let profiles: ProfileReplica
     let mutations: Mutations
 
     func handle(_ request: GrantGoodsRequest, _ context: CallContext) async throws -> Once<GrantGoodsReply> {
-        let goods = request.goods.map(\.good)
-        guard goods.allSatisfy({ StreakGood(rawValue: $0) != nil }), Set(goods).count == goods.count,
-            request.goods.allSatisfy({ $0.count > 0 })
-        else { throw ServiceError.unknownGood }
-        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { work in
-            try await GoodsRepository.grant(request.operationID, to: request.userID, request.goods, work.sql)
-            return .success(GrantGoodsReply(stock: try await GoodsRepository.stock(of: request.userID, goods, work.sql)))
+        let goods = try request.goods.checked().sorted { $0.good.rawValue < $1.good.rawValue }
+        // Freezes may begin the check-in streak: the zone must be known.
+        if goods.contains(where: { $0.good == .freeze }) { _ = try await profiles.profiles([request.userID], context: context) }
+        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { [freezes] work in
+            // Freezes first: a streak is locked before the stock.
+            for (good, count) in goods where good == .freeze {
+                guard try await GoodsGrants.add(request.operationID, to: request.userID, good, count, work.sql) else { continue }
+                let refusal = try await freezes.grant(
+                    count,
+                    to: request.userID,
+                    request.operationID,
+                    keepsCredit: request.keepsCredit,
+                    work
+                )
+                if let refusal { throw refusal }
+            }
+            for (good, count) in goods where good != .freeze {
+                guard try await GoodsGrants.add(request.operationID, to: request.userID, good, count, work.sql) else { continue }
+                try await GoodsStock.give(good, count, to: request.userID, work.sql)
+            }
+            let stock = try await GoodsStock.all(of: request.userID, work.sql)
+            return .success(GrantGoodsReply(stock: goods.map { GoodCount(good: $0.good.rawValue, count: stock[$0.good] ?? 0) }))
         }
     }
 }
 
-extension ServiceError {
-    fileprivate static let unknownGood = ServiceError(
-        .invalidArgument,
-        "UNKNOWN_GOOD",
-        "Goods are named once each, with a count above 0."
-    )
+extension [GoodCount] {
+    /// Known goods, each once, with a count above 0.
+    ///
+    /// - Throws: `UNKNOWN_GOOD`.
+    func checked() throws(ServiceError) -> [(good: StreakGood, count: Int32)] {
+        let known = compactMap { entry in StreakGood(rawValue: entry.good).map { (good: $0, count: entry.count) } }
+        guard known.count == count, Set(known.map(\.good)).count == count, known.allSatisfy({ $0.count > 0 }) else {
+            throw ServiceError(.invalidArgument, "UNKNOWN_GOOD", "Goods are named once each, with a count above 0.")
+        }
+        return known
+    }
 }

@@ -57,7 +57,7 @@ extension ContributionOutcome {
         case .success(let written):
             let (change, date) = (written.change, written.change.creditedTo)
             let milestone = change.effects.compactMap { effect -> Int? in
-                if case .milestone(let count, _, _) = effect { return count }
+                if case .milestone(let count, _, _, _) = effect { return count }
                 return nil
             }.max()
             self.init(

@@ -16,6 +16,13 @@ extension PersonalData {
                     ]
                 ) { "user_id = \($0)" }
             ]
-        )
+        ),
+        PersonalTable(
+            "solo_reminder",
+            users: ["user_id": .delete],
+            exports: [
+                PersonalExport("solo_reminders", ["handled_date", "missed_date", "broken_at", "lost_count"]) { "user_id = \($0)" }
+            ]
+        ),
     ])
 }

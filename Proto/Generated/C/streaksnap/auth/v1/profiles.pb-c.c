@@ -457,6 +457,51 @@ void   streaksnap__auth__v1__public_profile__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__public_profile__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__profile_rewards__init
+                     (Streaksnap__Auth__V1__ProfileRewards         *message)
+{
+  static const Streaksnap__Auth__V1__ProfileRewards init_value = STREAKSNAP__AUTH__V1__PROFILE_REWARDS__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__profile_rewards__get_packed_size
+                     (const Streaksnap__Auth__V1__ProfileRewards *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__profile_rewards__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__profile_rewards__pack
+                     (const Streaksnap__Auth__V1__ProfileRewards *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__profile_rewards__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__profile_rewards__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ProfileRewards *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__profile_rewards__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ProfileRewards *
+       streaksnap__auth__v1__profile_rewards__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ProfileRewards *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__profile_rewards__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__profile_rewards__free_unpacked
+                     (Streaksnap__Auth__V1__ProfileRewards *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__profile_rewards__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__auth__v1__get_summaries_request__init
                      (Streaksnap__Auth__V1__GetSummariesRequest         *message)
 {
@@ -700,7 +745,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_me_request__descripto
   (ProtobufCMessageInit) streaksnap__auth__v1__get_me_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[17] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[18] =
 {
   {
     "id",
@@ -906,6 +951,18 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "rewards",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Me, rewards),
+    &streaksnap__auth__v1__profile_rewards__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   4,   /* field[4] = avatar_url */
@@ -917,6 +974,7 @@ static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   7,   /* field[7] = is_admin */
   6,   /* field[6] = is_premium */
   16,   /* field[16] = locale */
+  17,   /* field[17] = rewards */
   10,   /* field[10] = stats */
   12,   /* field[12] = terms_accepted_at */
   11,   /* field[11] = terms_version */
@@ -929,7 +987,7 @@ static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
 static const ProtobufCIntRange streaksnap__auth__v1__me__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
 {
@@ -939,7 +997,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
   "Streaksnap__Auth__V1__Me",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__Me),
-  17,
+  18,
   streaksnap__auth__v1__me__field_descriptors,
   streaksnap__auth__v1__me__field_indices_by_name,
   1,  streaksnap__auth__v1__me__number_ranges,
@@ -1355,7 +1413,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_profile_request__desc
   (ProtobufCMessageInit) streaksnap__auth__v1__get_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__public_profile__field_descriptors[5] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__public_profile__field_descriptors[6] =
 {
   {
     "user_id",
@@ -1417,18 +1475,31 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__public_profile__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "rewards",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__PublicProfile, rewards),
+    &streaksnap__auth__v1__profile_rewards__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__public_profile__field_indices_by_name[] = {
   3,   /* field[3] = avatar_url */
   4,   /* field[4] = created_at */
   2,   /* field[2] = display_name */
+  5,   /* field[5] = rewards */
   0,   /* field[0] = user_id */
   1,   /* field[1] = username */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__public_profile__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__public_profile__descriptor =
 {
@@ -1438,11 +1509,114 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__public_profile__descripto
   "Streaksnap__Auth__V1__PublicProfile",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__PublicProfile),
-  5,
+  6,
   streaksnap__auth__v1__public_profile__field_descriptors,
   streaksnap__auth__v1__public_profile__field_indices_by_name,
   1,  streaksnap__auth__v1__public_profile__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__public_profile__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_rewards__field_descriptors[6] =
+{
+  {
+    "badge",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, _badge_case),
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, badge),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "badges",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, n_badges),
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, badges),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "titles",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, n_titles),
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, titles),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "gold_frame",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, gold_frame),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "crown",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, crown),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "flame",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ProfileRewards, flame),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__profile_rewards__field_indices_by_name[] = {
+  0,   /* field[0] = badge */
+  1,   /* field[1] = badges */
+  4,   /* field[4] = crown */
+  5,   /* field[5] = flame */
+  3,   /* field[3] = gold_frame */
+  2,   /* field[2] = titles */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__profile_rewards__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_rewards__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ProfileRewards",
+  "ProfileRewards",
+  "Streaksnap__Auth__V1__ProfileRewards",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ProfileRewards),
+  6,
+  streaksnap__auth__v1__profile_rewards__field_descriptors,
+  streaksnap__auth__v1__profile_rewards__field_indices_by_name,
+  1,  streaksnap__auth__v1__profile_rewards__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__profile_rewards__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__get_summaries_request__field_descriptors[2] =

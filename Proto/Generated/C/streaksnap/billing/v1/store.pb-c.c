@@ -502,6 +502,96 @@ void   streaksnap__billing__v1__purchase_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__billing__v1__purchase_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__billing__v1__confirm_purchase_request__init
+                     (Streaksnap__Billing__V1__ConfirmPurchaseRequest         *message)
+{
+  static const Streaksnap__Billing__V1__ConfirmPurchaseRequest init_value = STREAKSNAP__BILLING__V1__CONFIRM_PURCHASE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__confirm_purchase_request__get_packed_size
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__confirm_purchase_request__pack
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__confirm_purchase_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__ConfirmPurchaseRequest *
+       streaksnap__billing__v1__confirm_purchase_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__ConfirmPurchaseRequest *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__confirm_purchase_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__confirm_purchase_request__free_unpacked
+                     (Streaksnap__Billing__V1__ConfirmPurchaseRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__confirm_purchase_reply__init
+                     (Streaksnap__Billing__V1__ConfirmPurchaseReply         *message)
+{
+  static const Streaksnap__Billing__V1__ConfirmPurchaseReply init_value = STREAKSNAP__BILLING__V1__CONFIRM_PURCHASE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__confirm_purchase_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__confirm_purchase_reply__pack
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__confirm_purchase_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__ConfirmPurchaseReply *
+       streaksnap__billing__v1__confirm_purchase_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__ConfirmPurchaseReply *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__confirm_purchase_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__confirm_purchase_reply__free_unpacked
+                     (Streaksnap__Billing__V1__ConfirmPurchaseReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__confirm_purchase_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__billing__v1__grant_to_user_request__init
                      (Streaksnap__Billing__V1__GrantToUserRequest         *message)
 {
@@ -1033,7 +1123,7 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__catalog__descriptor =
   (ProtobufCMessageInit) streaksnap__billing__v1__catalog__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__billing__v1__catalog_item__field_descriptors[14] =
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__catalog_item__field_descriptors[16] =
 {
   {
     "item",
@@ -1203,6 +1293,30 @@ static const ProtobufCFieldDescriptor streaksnap__billing__v1__catalog_item__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "refused",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Billing__V1__CatalogItem, _refused_case),
+    offsetof(Streaksnap__Billing__V1__CatalogItem, refused),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "needs_premium",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__CatalogItem, needs_premium),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__billing__v1__catalog_item__field_indices_by_name[] = {
   13,   /* field[13] = available_until */
@@ -1211,9 +1325,11 @@ static const unsigned streaksnap__billing__v1__catalog_item__field_indices_by_na
   8,   /* field[8] = goods */
   0,   /* field[0] = item */
   1,   /* field[1] = kind */
+  15,   /* field[15] = needs_premium */
   7,   /* field[7] = period */
   9,   /* field[9] = perks */
   10,   /* field[10] = popular */
+  14,   /* field[14] = refused */
   12,   /* field[12] = remaining */
   11,   /* field[11] = saving_percent */
   5,   /* field[5] = store_product */
@@ -1223,7 +1339,7 @@ static const unsigned streaksnap__billing__v1__catalog_item__field_indices_by_na
 static const ProtobufCIntRange streaksnap__billing__v1__catalog_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor streaksnap__billing__v1__catalog_item__descriptor =
 {
@@ -1233,7 +1349,7 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__catalog_item__descript
   "Streaksnap__Billing__V1__CatalogItem",
   "streaksnap.billing.v1",
   sizeof(Streaksnap__Billing__V1__CatalogItem),
-  14,
+  16,
   streaksnap__billing__v1__catalog_item__field_descriptors,
   streaksnap__billing__v1__catalog_item__field_indices_by_name,
   1,  streaksnap__billing__v1__catalog_item__number_ranges,
@@ -1443,6 +1559,199 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_reply__descri
   streaksnap__billing__v1__purchase_reply__field_indices_by_name,
   1,  streaksnap__billing__v1__purchase_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__billing__v1__purchase_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__confirm_purchase_request__field_descriptors[5] =
+{
+  {
+    "operation_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseRequest, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transaction_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseRequest, transaction_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "good",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseRequest, good),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseRequest, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__confirm_purchase_request__field_indices_by_name[] = {
+  4,   /* field[4] = count */
+  3,   /* field[3] = good */
+  0,   /* field[0] = operation_id */
+  2,   /* field[2] = transaction_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__confirm_purchase_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__confirm_purchase_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.ConfirmPurchaseRequest",
+  "ConfirmPurchaseRequest",
+  "Streaksnap__Billing__V1__ConfirmPurchaseRequest",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__ConfirmPurchaseRequest),
+  5,
+  streaksnap__billing__v1__confirm_purchase_request__field_descriptors,
+  streaksnap__billing__v1__confirm_purchase_request__field_indices_by_name,
+  1,  streaksnap__billing__v1__confirm_purchase_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__confirm_purchase_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__confirm_purchase_reply__field_descriptors[6] =
+{
+  {
+    "purchase_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, purchase_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "item",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, item),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "price_milli",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, price_milli),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "currency",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, currency),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchased_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__ConfirmPurchaseReply, purchased_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__confirm_purchase_reply__field_indices_by_name[] = {
+  4,   /* field[4] = currency */
+  1,   /* field[1] = item */
+  3,   /* field[3] = price_milli */
+  0,   /* field[0] = purchase_id */
+  5,   /* field[5] = purchased_at */
+  2,   /* field[2] = quantity */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__confirm_purchase_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__confirm_purchase_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.ConfirmPurchaseReply",
+  "ConfirmPurchaseReply",
+  "Streaksnap__Billing__V1__ConfirmPurchaseReply",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__ConfirmPurchaseReply),
+  6,
+  streaksnap__billing__v1__confirm_purchase_reply__field_descriptors,
+  streaksnap__billing__v1__confirm_purchase_reply__field_indices_by_name,
+  1,  streaksnap__billing__v1__confirm_purchase_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__confirm_purchase_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__billing__v1__grant_to_user_request__field_descriptors[5] =

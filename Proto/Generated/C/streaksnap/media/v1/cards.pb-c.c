@@ -605,7 +605,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_
   (ProtobufCMessageInit) streaksnap__media__v1__generate_milestone_card_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__make_milestone_card_request__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__make_milestone_card_request__field_descriptors[11] =
 {
   {
     "user_id",
@@ -624,11 +624,11 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__make_milestone_card
     2,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, _friend_id_case),
     offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, friend_id),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -679,19 +679,84 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__make_milestone_card
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "emoji",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, subject),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "title",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "style",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, style),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, _circle_id_case),
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__make_milestone_card_request__field_indices_by_name[] = {
+  10,   /* field[10] = circle_id */
+  6,   /* field[6] = emoji */
   1,   /* field[1] = friend_id */
   4,   /* field[4] = from_date */
   3,   /* field[3] = milestone */
   2,   /* field[2] = streak_id */
+  9,   /* field[9] = style */
+  7,   /* field[7] = subject */
+  8,   /* field[8] = title */
   5,   /* field[5] = to_date */
   0,   /* field[0] = user_id */
 };
 static const ProtobufCIntRange streaksnap__media__v1__make_milestone_card_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__make_milestone_card_request__descriptor =
 {
@@ -701,7 +766,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__make_milestone_card_requ
   "Streaksnap__Media__V1__MakeMilestoneCardRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__MakeMilestoneCardRequest),
-  6,
+  11,
   streaksnap__media__v1__make_milestone_card_request__field_descriptors,
   streaksnap__media__v1__make_milestone_card_request__field_indices_by_name,
   1,  streaksnap__media__v1__make_milestone_card_request__number_ranges,

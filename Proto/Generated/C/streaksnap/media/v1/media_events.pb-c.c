@@ -97,6 +97,51 @@ void   streaksnap__media__v1__avatar_changed__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__card_shared__init
+                     (Streaksnap__Media__V1__CardShared         *message)
+{
+  static const Streaksnap__Media__V1__CardShared init_value = STREAKSNAP__MEDIA__V1__CARD_SHARED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__card_shared__get_packed_size
+                     (const Streaksnap__Media__V1__CardShared *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__card_shared__pack
+                     (const Streaksnap__Media__V1__CardShared *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__card_shared__pack_to_buffer
+                     (const Streaksnap__Media__V1__CardShared *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__CardShared *
+       streaksnap__media__v1__card_shared__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__CardShared *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__card_shared__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__card_shared__free_unpacked
+                     (Streaksnap__Media__V1__CardShared *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__snap_posted__field_descriptors[5] =
 {
   {
@@ -249,5 +294,82 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descript
   streaksnap__media__v1__avatar_changed__field_indices_by_name,
   1,  streaksnap__media__v1__avatar_changed__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__avatar_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__card_shared__field_descriptors[4] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CardShared, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CardShared, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CardShared, platform),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shared_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CardShared, shared_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__card_shared__field_indices_by_name[] = {
+  1,   /* field[1] = milestone_id */
+  2,   /* field[2] = platform */
+  3,   /* field[3] = shared_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__card_shared__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.CardShared",
+  "CardShared",
+  "Streaksnap__Media__V1__CardShared",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__CardShared),
+  4,
+  streaksnap__media__v1__card_shared__field_descriptors,
+  streaksnap__media__v1__card_shared__field_indices_by_name,
+  1,  streaksnap__media__v1__card_shared__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__card_shared__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

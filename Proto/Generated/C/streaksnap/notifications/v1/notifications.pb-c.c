@@ -322,6 +322,51 @@ void   streaksnap__notifications__v1__mark_read_request__free_unpacked
   assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__notifications__v1__mark_one_read_request__init
+                     (Streaksnap__Notifications__V1__MarkOneReadRequest         *message)
+{
+  static const Streaksnap__Notifications__V1__MarkOneReadRequest init_value = STREAKSNAP__NOTIFICATIONS__V1__MARK_ONE_READ_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__mark_one_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_one_read_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__mark_one_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_one_read_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__mark_one_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_one_read_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__MarkOneReadRequest *
+       streaksnap__notifications__v1__mark_one_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__MarkOneReadRequest *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__mark_one_read_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__mark_one_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkOneReadRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_one_read_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__notifications__v1__mark_read_reply__init
                      (Streaksnap__Notifications__V1__MarkReadReply         *message)
 {
@@ -669,7 +714,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_reply__desc
   (ProtobufCMessageInit) streaksnap__notifications__v1__list_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[12] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[13] =
 {
   {
     "id",
@@ -815,11 +860,24 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notificatio
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "circle_id",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, _circle_id_case),
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__notification_item__field_indices_by_name[] = {
   9,   /* field[9] = actor */
   4,   /* field[4] = actor_id */
   3,   /* field[3] = body */
+  12,   /* field[12] = circle_id */
   7,   /* field[7] = created_at */
   10,   /* field[10] = deep_link */
   6,   /* field[6] = friendship_id */
@@ -833,7 +891,7 @@ static const unsigned streaksnap__notifications__v1__notification_item__field_in
 static const ProtobufCIntRange streaksnap__notifications__v1__notification_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_item__descriptor =
 {
@@ -843,7 +901,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_ite
   "Streaksnap__Notifications__V1__NotificationItem",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__NotificationItem),
-  12,
+  13,
   streaksnap__notifications__v1__notification_item__field_descriptors,
   streaksnap__notifications__v1__notification_item__field_indices_by_name,
   1,  streaksnap__notifications__v1__notification_item__number_ranges,
@@ -957,20 +1015,8 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__get_request__des
   (ProtobufCMessageInit) streaksnap__notifications__v1__get_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_request__field_descriptors[2] =
 {
-  {
-    "notification_id",
-    1,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, _notification_id_case),
-    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, notification_id),
-    NULL,
-    &protobuf_c_empty_string,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
   {
     "ids",
     2,
@@ -997,14 +1043,13 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_r
   },
 };
 static const unsigned streaksnap__notifications__v1__mark_read_request__field_indices_by_name[] = {
-  2,   /* field[2] = all */
-  1,   /* field[1] = ids */
-  0,   /* field[0] = notification_id */
+  1,   /* field[1] = all */
+  0,   /* field[0] = ids */
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__mark_read_request__number_ranges[1 + 1] =
 {
-  { 1, 0 },
-  { 0, 3 }
+  { 2, 0 },
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_request__descriptor =
 {
@@ -1014,11 +1059,49 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_reques
   "Streaksnap__Notifications__V1__MarkReadRequest",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__MarkReadRequest),
-  3,
+  2,
   streaksnap__notifications__v1__mark_read_request__field_descriptors,
   streaksnap__notifications__v1__mark_read_request__field_indices_by_name,
   1,  streaksnap__notifications__v1__mark_read_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__notifications__v1__mark_read_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_one_read_request__field_descriptors[1] =
+{
+  {
+    "notification_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MarkOneReadRequest, notification_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__mark_one_read_request__field_indices_by_name[] = {
+  0,   /* field[0] = notification_id */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__mark_one_read_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_one_read_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.MarkOneReadRequest",
+  "MarkOneReadRequest",
+  "Streaksnap__Notifications__V1__MarkOneReadRequest",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__MarkOneReadRequest),
+  1,
+  streaksnap__notifications__v1__mark_one_read_request__field_descriptors,
+  streaksnap__notifications__v1__mark_one_read_request__field_indices_by_name,
+  1,  streaksnap__notifications__v1__mark_one_read_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__mark_one_read_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_reply__field_descriptors[2] =

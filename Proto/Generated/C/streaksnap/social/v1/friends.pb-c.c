@@ -817,6 +817,96 @@ void   streaksnap__social__v1__find_friendship_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__list_friend_ids_request__init
+                     (Streaksnap__Social__V1__ListFriendIDsRequest         *message)
+{
+  static const Streaksnap__Social__V1__ListFriendIDsRequest init_value = STREAKSNAP__SOCIAL__V1__LIST_FRIEND_IDS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_friend_ids_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_friend_ids_request__pack
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_friend_ids_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListFriendIDsRequest *
+       streaksnap__social__v1__list_friend_ids_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListFriendIDsRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_friend_ids_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_friend_ids_request__free_unpacked
+                     (Streaksnap__Social__V1__ListFriendIDsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_friend_ids_reply__init
+                     (Streaksnap__Social__V1__ListFriendIDsReply         *message)
+{
+  static const Streaksnap__Social__V1__ListFriendIDsReply init_value = STREAKSNAP__SOCIAL__V1__LIST_FRIEND_IDS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_friend_ids_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListFriendIDsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_friend_ids_reply__pack
+                     (const Streaksnap__Social__V1__ListFriendIDsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_friend_ids_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListFriendIDsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListFriendIDsReply *
+       streaksnap__social__v1__list_friend_ids_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListFriendIDsReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_friend_ids_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_friend_ids_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListFriendIDsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_friend_ids_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__social__v1__get_request_states_request__init
                      (Streaksnap__Social__V1__GetRequestStatesRequest         *message)
 {
@@ -2076,6 +2166,82 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__
   streaksnap__social__v1__find_friendship_reply__field_indices_by_name,
   1,  streaksnap__social__v1__find_friendship_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__find_friendship_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_friend_ids_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListFriendIDsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_friend_ids_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_friend_ids_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_ids_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListFriendIDsRequest",
+  "ListFriendIDsRequest",
+  "Streaksnap__Social__V1__ListFriendIDsRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListFriendIDsRequest),
+  1,
+  streaksnap__social__v1__list_friend_ids_request__field_descriptors,
+  streaksnap__social__v1__list_friend_ids_request__field_indices_by_name,
+  1,  streaksnap__social__v1__list_friend_ids_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_friend_ids_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_friend_ids_reply__field_descriptors[1] =
+{
+  {
+    "friend_ids",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ListFriendIDsReply, n_friend_ids),
+    offsetof(Streaksnap__Social__V1__ListFriendIDsReply, friend_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_friend_ids_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friend_ids */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_friend_ids_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_ids_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListFriendIDsReply",
+  "ListFriendIDsReply",
+  "Streaksnap__Social__V1__ListFriendIDsReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListFriendIDsReply),
+  1,
+  streaksnap__social__v1__list_friend_ids_reply__field_descriptors,
+  streaksnap__social__v1__list_friend_ids_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__list_friend_ids_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_friend_ids_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__social__v1__get_request_states_request__field_descriptors[2] =

@@ -367,6 +367,96 @@ void   streaksnap__social__v1__moderation_action_taken__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__circle_changed__init
+                     (Streaksnap__Social__V1__CircleChanged         *message)
+{
+  static const Streaksnap__Social__V1__CircleChanged init_value = STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__circle_changed__get_packed_size
+                     (const Streaksnap__Social__V1__CircleChanged *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_changed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__circle_changed__pack
+                     (const Streaksnap__Social__V1__CircleChanged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_changed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__circle_changed__pack_to_buffer
+                     (const Streaksnap__Social__V1__CircleChanged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_changed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__CircleChanged *
+       streaksnap__social__v1__circle_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__CircleChanged *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__circle_changed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__circle_changed__free_unpacked
+                     (Streaksnap__Social__V1__CircleChanged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_changed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__circle_invitation_sent__init
+                     (Streaksnap__Social__V1__CircleInvitationSent         *message)
+{
+  static const Streaksnap__Social__V1__CircleInvitationSent init_value = STREAKSNAP__SOCIAL__V1__CIRCLE_INVITATION_SENT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__circle_invitation_sent__get_packed_size
+                     (const Streaksnap__Social__V1__CircleInvitationSent *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_invitation_sent__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__circle_invitation_sent__pack
+                     (const Streaksnap__Social__V1__CircleInvitationSent *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_invitation_sent__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__circle_invitation_sent__pack_to_buffer
+                     (const Streaksnap__Social__V1__CircleInvitationSent *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_invitation_sent__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__CircleInvitationSent *
+       streaksnap__social__v1__circle_invitation_sent__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__CircleInvitationSent *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__circle_invitation_sent__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__circle_invitation_sent__free_unpacked
+                     (Streaksnap__Social__V1__CircleInvitationSent *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__circle_invitation_sent__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_request_sent__field_descriptors[4] =
 {
   {
@@ -1021,4 +1111,239 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken
   1,  streaksnap__social__v1__moderation_action_taken__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__moderation_action_taken__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__circle_changed__field_descriptors[5] =
+{
+  {
+    "circle_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleChanged, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleChanged, circle),
+    &streaksnap__social__v1__circle_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "change",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleChanged, change),
+    &streaksnap__social__v1__circle_change__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__CircleChanged, _user_id_case),
+    offsetof(Streaksnap__Social__V1__CircleChanged, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "actor_id",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__CircleChanged, _actor_id_case),
+    offsetof(Streaksnap__Social__V1__CircleChanged, actor_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__circle_changed__field_indices_by_name[] = {
+  4,   /* field[4] = actor_id */
+  2,   /* field[2] = change */
+  1,   /* field[1] = circle */
+  0,   /* field[0] = circle_id */
+  3,   /* field[3] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__circle_changed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__circle_changed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.CircleChanged",
+  "CircleChanged",
+  "Streaksnap__Social__V1__CircleChanged",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__CircleChanged),
+  5,
+  streaksnap__social__v1__circle_changed__field_descriptors,
+  streaksnap__social__v1__circle_changed__field_indices_by_name,
+  1,  streaksnap__social__v1__circle_changed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__circle_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__circle_invitation_sent__field_descriptors[6] =
+{
+  {
+    "circle_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_user_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, from_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, to_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, code),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__CircleInvitationSent, expires_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__circle_invitation_sent__field_indices_by_name[] = {
+  0,   /* field[0] = circle_id */
+  1,   /* field[1] = circle_name */
+  4,   /* field[4] = code */
+  5,   /* field[5] = expires_at */
+  2,   /* field[2] = from_user_id */
+  3,   /* field[3] = to_user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__circle_invitation_sent__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__circle_invitation_sent__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.CircleInvitationSent",
+  "CircleInvitationSent",
+  "Streaksnap__Social__V1__CircleInvitationSent",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__CircleInvitationSent),
+  6,
+  streaksnap__social__v1__circle_invitation_sent__field_descriptors,
+  streaksnap__social__v1__circle_invitation_sent__field_indices_by_name,
+  1,  streaksnap__social__v1__circle_invitation_sent__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__circle_invitation_sent__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__circle_change__enum_values_by_number[9] =
+{
+  { "CIRCLE_CHANGE_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_UNSPECIFIED", 0 },
+  { "CIRCLE_CHANGE_CREATED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_CREATED", 1 },
+  { "CIRCLE_CHANGE_UPDATED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_UPDATED", 2 },
+  { "CIRCLE_CHANGE_MEMBER_JOINED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_JOINED", 3 },
+  { "CIRCLE_CHANGE_MEMBER_LEFT", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_LEFT", 4 },
+  { "CIRCLE_CHANGE_MEMBER_REMOVED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_REMOVED", 5 },
+  { "CIRCLE_CHANGE_ROLE_CHANGED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_ROLE_CHANGED", 6 },
+  { "CIRCLE_CHANGE_OWNERSHIP_TRANSFERRED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_OWNERSHIP_TRANSFERRED", 7 },
+  { "CIRCLE_CHANGE_DELETED", "STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_DELETED", 8 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__circle_change__value_ranges[] = {
+{0, 0},{0, 9}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__circle_change__enum_values_by_name[9] =
+{
+  { "CIRCLE_CHANGE_CREATED", 1 },
+  { "CIRCLE_CHANGE_DELETED", 8 },
+  { "CIRCLE_CHANGE_MEMBER_JOINED", 3 },
+  { "CIRCLE_CHANGE_MEMBER_LEFT", 4 },
+  { "CIRCLE_CHANGE_MEMBER_REMOVED", 5 },
+  { "CIRCLE_CHANGE_OWNERSHIP_TRANSFERRED", 7 },
+  { "CIRCLE_CHANGE_ROLE_CHANGED", 6 },
+  { "CIRCLE_CHANGE_UNSPECIFIED", 0 },
+  { "CIRCLE_CHANGE_UPDATED", 2 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__circle_change__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.CircleChange",
+  "CircleChange",
+  "Streaksnap__Social__V1__CircleChange",
+  "streaksnap.social.v1",
+  9,
+  streaksnap__social__v1__circle_change__enum_values_by_number,
+  9,
+  streaksnap__social__v1__circle_change__enum_values_by_name,
+  1,
+  streaksnap__social__v1__circle_change__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

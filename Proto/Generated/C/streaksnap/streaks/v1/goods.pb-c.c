@@ -52,6 +52,141 @@ void   streaksnap__streaks__v1__good_count__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__good_count__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__check_goods_request__init
+                     (Streaksnap__Streaks__V1__CheckGoodsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__CheckGoodsRequest init_value = STREAKSNAP__STREAKS__V1__CHECK_GOODS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__check_goods_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__check_goods_request__pack
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__check_goods_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CheckGoodsRequest *
+       streaksnap__streaks__v1__check_goods_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CheckGoodsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__check_goods_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__check_goods_request__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckGoodsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__check_goods_reply__init
+                     (Streaksnap__Streaks__V1__CheckGoodsReply         *message)
+{
+  static const Streaksnap__Streaks__V1__CheckGoodsReply init_value = STREAKSNAP__STREAKS__V1__CHECK_GOODS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__check_goods_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__check_goods_reply__pack
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__check_goods_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CheckGoodsReply *
+       streaksnap__streaks__v1__check_goods_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CheckGoodsReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__check_goods_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__check_goods_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckGoodsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_goods_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__good_check__init
+                     (Streaksnap__Streaks__V1__GoodCheck         *message)
+{
+  static const Streaksnap__Streaks__V1__GoodCheck init_value = STREAKSNAP__STREAKS__V1__GOOD_CHECK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__good_check__get_packed_size
+                     (const Streaksnap__Streaks__V1__GoodCheck *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__good_check__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__good_check__pack
+                     (const Streaksnap__Streaks__V1__GoodCheck *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__good_check__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__good_check__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GoodCheck *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__good_check__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GoodCheck *
+       streaksnap__streaks__v1__good_check__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GoodCheck *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__good_check__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__good_check__free_unpacked
+                     (Streaksnap__Streaks__V1__GoodCheck *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__good_check__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__grant_goods_request__init
                      (Streaksnap__Streaks__V1__GrantGoodsRequest         *message)
 {
@@ -283,7 +418,173 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__good_count__descriptor
   (ProtobufCMessageInit) streaksnap__streaks__v1__good_count__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__check_goods_request__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckGoodsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "goods",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__CheckGoodsRequest, n_goods),
+    offsetof(Streaksnap__Streaks__V1__CheckGoodsRequest, goods),
+    &streaksnap__streaks__v1__good_count__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__check_goods_request__field_indices_by_name[] = {
+  1,   /* field[1] = goods */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__check_goods_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_goods_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CheckGoodsRequest",
+  "CheckGoodsRequest",
+  "Streaksnap__Streaks__V1__CheckGoodsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CheckGoodsRequest),
+  2,
+  streaksnap__streaks__v1__check_goods_request__field_descriptors,
+  streaksnap__streaks__v1__check_goods_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__check_goods_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__check_goods_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__check_goods_reply__field_descriptors[1] =
+{
+  {
+    "goods",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__CheckGoodsReply, n_goods),
+    offsetof(Streaksnap__Streaks__V1__CheckGoodsReply, goods),
+    &streaksnap__streaks__v1__good_check__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__check_goods_reply__field_indices_by_name[] = {
+  0,   /* field[0] = goods */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__check_goods_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_goods_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CheckGoodsReply",
+  "CheckGoodsReply",
+  "Streaksnap__Streaks__V1__CheckGoodsReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CheckGoodsReply),
+  1,
+  streaksnap__streaks__v1__check_goods_reply__field_descriptors,
+  streaksnap__streaks__v1__check_goods_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__check_goods_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__check_goods_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__good_check__field_descriptors[4] =
+{
+  {
+    "good",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GoodCheck, good),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GoodCheck, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refused",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GoodCheck, _refused_case),
+    offsetof(Streaksnap__Streaks__V1__GoodCheck, refused),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "message",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GoodCheck, message),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__good_check__field_indices_by_name[] = {
+  1,   /* field[1] = count */
+  0,   /* field[0] = good */
+  3,   /* field[3] = message */
+  2,   /* field[2] = refused */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__good_check__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__good_check__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GoodCheck",
+  "GoodCheck",
+  "Streaksnap__Streaks__V1__GoodCheck",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GoodCheck),
+  4,
+  streaksnap__streaks__v1__good_check__field_descriptors,
+  streaksnap__streaks__v1__good_check__field_indices_by_name,
+  1,  streaksnap__streaks__v1__good_check__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__good_check__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_request__field_descriptors[4] =
 {
   {
     "operation_id",
@@ -321,16 +622,29 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_reque
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "keeps_credit",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GrantGoodsRequest, keeps_credit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__grant_goods_request__field_indices_by_name[] = {
   2,   /* field[2] = goods */
+  3,   /* field[3] = keeps_credit */
   0,   /* field[0] = operation_id */
   1,   /* field[1] = user_id */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__grant_goods_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_request__descriptor =
 {
@@ -340,7 +654,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_request__d
   "Streaksnap__Streaks__V1__GrantGoodsRequest",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__GrantGoodsRequest),
-  3,
+  4,
   streaksnap__streaks__v1__grant_goods_request__field_descriptors,
   streaksnap__streaks__v1__grant_goods_request__field_indices_by_name,
   1,  streaksnap__streaks__v1__grant_goods_request__number_ranges,

@@ -412,6 +412,321 @@ void   streaksnap__streaks__v1__year_day__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__year_day__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__get_milestone_data_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneDataRequest init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_DATA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneDataRequest *
+       streaksnap__streaks__v1__get_milestone_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneDataRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_data_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_data_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__milestone_data__init
+                     (Streaksnap__Streaks__V1__MilestoneData         *message)
+{
+  static const Streaksnap__Streaks__V1__MilestoneData init_value = STREAKSNAP__STREAKS__V1__MILESTONE_DATA__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__milestone_data__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneData *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__milestone_data__pack
+                     (const Streaksnap__Streaks__V1__MilestoneData *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__milestone_data__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneData *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MilestoneData *
+       streaksnap__streaks__v1__milestone_data__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MilestoneData *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__milestone_data__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__milestone_data__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneData *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__milestone_mark__init
+                     (Streaksnap__Streaks__V1__MilestoneMark         *message)
+{
+  static const Streaksnap__Streaks__V1__MilestoneMark init_value = STREAKSNAP__STREAKS__V1__MILESTONE_MARK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__milestone_mark__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__milestone_mark__pack
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__milestone_mark__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MilestoneMark *
+       streaksnap__streaks__v1__milestone_mark__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MilestoneMark *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__milestone_mark__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__milestone_mark__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneMark *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__card_text__init
+                     (Streaksnap__Streaks__V1__CardText         *message)
+{
+  static const Streaksnap__Streaks__V1__CardText init_value = STREAKSNAP__STREAKS__V1__CARD_TEXT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__card_text__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardText *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__card_text__pack
+                     (const Streaksnap__Streaks__V1__CardText *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__card_text__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardText *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CardText *
+       streaksnap__streaks__v1__card_text__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CardText *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__card_text__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__card_text__free_unpacked
+                     (Streaksnap__Streaks__V1__CardText *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__card_style__init
+                     (Streaksnap__Streaks__V1__CardStyle         *message)
+{
+  static const Streaksnap__Streaks__V1__CardStyle init_value = STREAKSNAP__STREAKS__V1__CARD_STYLE__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__card_style__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardStyle *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__card_style__pack
+                     (const Streaksnap__Streaks__V1__CardStyle *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__card_style__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardStyle *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CardStyle *
+       streaksnap__streaks__v1__card_style__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CardStyle *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__card_style__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__card_style__free_unpacked
+                     (Streaksnap__Streaks__V1__CardStyle *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsRequest init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
+       streaksnap__streaks__v1__get_milestone_facts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsReply init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsReply *
+       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 #define streaksnap__streaks__v1__get_achievements_request__field_descriptors NULL
 #define streaksnap__streaks__v1__get_achievements_request__field_indices_by_name NULL
 #define streaksnap__streaks__v1__get_achievements_request__number_ranges NULL
@@ -1089,5 +1404,791 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__year_day__descriptor =
   streaksnap__streaks__v1__year_day__field_indices_by_name,
   1,  streaksnap__streaks__v1__year_day__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__year_day__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_data_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneDataRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_data_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_data_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_data_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneDataRequest",
+  "GetMilestoneDataRequest",
+  "Streaksnap__Streaks__V1__GetMilestoneDataRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneDataRequest),
+  1,
+  streaksnap__streaks__v1__get_milestone_data_request__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_data_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_data_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_data_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_data__field_descriptors[17] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest_count",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, longest_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reached",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, n_reached),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, reached),
+    &streaksnap__streaks__v1__milestone_mark__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_milestone",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days_to_next_milestone",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, days_to_next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "you",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, you),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, friend_),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _from_date_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _to_date_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, text),
+    &streaksnap__streaks__v1__card_text__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "styles",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, n_styles),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, styles),
+    &streaksnap__streaks__v1__card_style__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone_id",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _milestone_id_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "image_url",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _image_url_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, image_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share_url",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _share_url_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, share_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__milestone_data__field_indices_by_name[] = {
+  1,   /* field[1] = current_count */
+  6,   /* field[6] = days_to_next_milestone */
+  8,   /* field[8] = friend */
+  9,   /* field[9] = from_date */
+  14,   /* field[14] = image_url */
+  2,   /* field[2] = longest_count */
+  3,   /* field[3] = milestone */
+  13,   /* field[13] = milestone_id */
+  5,   /* field[5] = next_milestone */
+  4,   /* field[4] = reached */
+  15,   /* field[15] = share_url */
+  0,   /* field[0] = streak_id */
+  12,   /* field[12] = styles */
+  11,   /* field[11] = text */
+  10,   /* field[10] = to_date */
+  16,   /* field[16] = type */
+  7,   /* field[7] = you */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__milestone_data__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 17 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MilestoneData",
+  "MilestoneData",
+  "Streaksnap__Streaks__V1__MilestoneData",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MilestoneData),
+  17,
+  streaksnap__streaks__v1__milestone_data__field_descriptors,
+  streaksnap__streaks__v1__milestone_data__field_indices_by_name,
+  1,  streaksnap__streaks__v1__milestone_data__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__milestone_data__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_mark__field_descriptors[2] =
+{
+  {
+    "count",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneMark, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneMark, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__milestone_mark__field_indices_by_name[] = {
+  0,   /* field[0] = count */
+  1,   /* field[1] = date */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__milestone_mark__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_mark__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MilestoneMark",
+  "MilestoneMark",
+  "Streaksnap__Streaks__V1__MilestoneMark",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MilestoneMark),
+  2,
+  streaksnap__streaks__v1__milestone_mark__field_descriptors,
+  streaksnap__streaks__v1__milestone_mark__field_indices_by_name,
+  1,  streaksnap__streaks__v1__milestone_mark__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__milestone_mark__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__card_text__field_descriptors[8] =
+{
+  {
+    "emoji",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "title",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "names",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, names),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "dates",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, dates),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "watermark",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, watermark),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, share),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, subject),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone_title",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, milestone_title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__card_text__field_indices_by_name[] = {
+  3,   /* field[3] = dates */
+  0,   /* field[0] = emoji */
+  7,   /* field[7] = milestone_title */
+  2,   /* field[2] = names */
+  5,   /* field[5] = share */
+  6,   /* field[6] = subject */
+  1,   /* field[1] = title */
+  4,   /* field[4] = watermark */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__card_text__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_text__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CardText",
+  "CardText",
+  "Streaksnap__Streaks__V1__CardText",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CardText),
+  8,
+  streaksnap__streaks__v1__card_text__field_descriptors,
+  streaksnap__streaks__v1__card_text__field_indices_by_name,
+  1,  streaksnap__streaks__v1__card_text__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__card_text__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__card_style__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_color",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, from_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_color",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, to_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text_color",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, text_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__card_style__field_indices_by_name[] = {
+  1,   /* field[1] = from_color */
+  0,   /* field[0] = name */
+  3,   /* field[3] = text_color */
+  2,   /* field[2] = to_color */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__card_style__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_style__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CardStyle",
+  "CardStyle",
+  "Streaksnap__Streaks__V1__CardStyle",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CardStyle),
+  4,
+  streaksnap__streaks__v1__card_style__field_descriptors,
+  streaksnap__streaks__v1__card_style__field_indices_by_name,
+  1,  streaksnap__streaks__v1__card_style__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__card_style__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name[] = {
+  2,   /* field[2] = milestone */
+  1,   /* field[1] = streak_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsRequest",
+  "GetMilestoneFactsRequest",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest),
+  3,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors[12] =
+{
+  {
+    "is_member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_reached",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_reached),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _from_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _to_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "emoji",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, subject),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "title",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "style",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, style),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _circle_id_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name[] = {
+  11,   /* field[11] = circle_id */
+  3,   /* field[3] = current_count */
+  7,   /* field[7] = emoji */
+  6,   /* field[6] = friend_id */
+  4,   /* field[4] = from_date */
+  0,   /* field[0] = is_member */
+  1,   /* field[1] = is_reached */
+  2,   /* field[2] = milestone */
+  10,   /* field[10] = style */
+  8,   /* field[8] = subject */
+  9,   /* field[9] = title */
+  5,   /* field[5] = to_date */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 12 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsReply",
+  "GetMilestoneFactsReply",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsReply),
+  12,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

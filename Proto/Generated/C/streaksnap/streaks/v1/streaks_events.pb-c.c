@@ -682,6 +682,1131 @@ void   streaksnap__streaks__v1__streak_at_risk__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__streak_at_risk__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__solo_streak_started__init
+                     (Streaksnap__Streaks__V1__SoloStreakStarted         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakStarted init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_STARTED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_started__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_started__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_started__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_started__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakStarted *
+       streaksnap__streaks__v1__solo_streak_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakStarted *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_started__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_started__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakStarted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_started__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__solo_streak_extended__init
+                     (Streaksnap__Streaks__V1__SoloStreakExtended         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakExtended init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_EXTENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_extended__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_extended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_extended__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_extended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_extended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_extended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakExtended *
+       streaksnap__streaks__v1__solo_streak_extended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakExtended *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_extended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_extended__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakExtended *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_extended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__milestone_rewards__init
+                     (Streaksnap__Streaks__V1__MilestoneRewards         *message)
+{
+  static const Streaksnap__Streaks__V1__MilestoneRewards init_value = STREAKSNAP__STREAKS__V1__MILESTONE_REWARDS__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__milestone_rewards__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneRewards *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_rewards__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__milestone_rewards__pack
+                     (const Streaksnap__Streaks__V1__MilestoneRewards *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_rewards__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__milestone_rewards__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneRewards *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_rewards__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MilestoneRewards *
+       streaksnap__streaks__v1__milestone_rewards__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MilestoneRewards *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__milestone_rewards__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__milestone_rewards__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneRewards *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_rewards__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__solo_milestone_reached__init
+                     (Streaksnap__Streaks__V1__SoloMilestoneReached         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloMilestoneReached init_value = STREAKSNAP__STREAKS__V1__SOLO_MILESTONE_REACHED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_milestone_reached__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_milestone_reached__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_milestone_reached__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloMilestoneReached *
+       streaksnap__streaks__v1__solo_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloMilestoneReached *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_milestone_reached__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloMilestoneReached *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_milestone_reached__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__solo_streak_broken__init
+                     (Streaksnap__Streaks__V1__SoloStreakBroken         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakBroken init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_BROKEN__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_broken__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_broken__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_broken__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_broken__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_broken__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_broken__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakBroken *
+       streaksnap__streaks__v1__solo_streak_broken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakBroken *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_broken__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_broken__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakBroken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_broken__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__solo_streak_restored__init
+                     (Streaksnap__Streaks__V1__SoloStreakRestored         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakRestored init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_RESTORED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_restored__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_restored__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_restored__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_restored__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_restored__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_restored__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakRestored *
+       streaksnap__streaks__v1__solo_streak_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakRestored *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_restored__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_restored__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakRestored *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_restored__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__freeze_used__init
+                     (Streaksnap__Streaks__V1__FreezeUsed         *message)
+{
+  static const Streaksnap__Streaks__V1__FreezeUsed init_value = STREAKSNAP__STREAKS__V1__FREEZE_USED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__freeze_used__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeUsed *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_used__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__freeze_used__pack
+                     (const Streaksnap__Streaks__V1__FreezeUsed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_used__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__freeze_used__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeUsed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_used__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__FreezeUsed *
+       streaksnap__streaks__v1__freeze_used__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__FreezeUsed *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__freeze_used__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__freeze_used__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeUsed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_used__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__freeze_returned__init
+                     (Streaksnap__Streaks__V1__FreezeReturned         *message)
+{
+  static const Streaksnap__Streaks__V1__FreezeReturned init_value = STREAKSNAP__STREAKS__V1__FREEZE_RETURNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__freeze_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeReturned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_returned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__freeze_returned__pack
+                     (const Streaksnap__Streaks__V1__FreezeReturned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_returned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__freeze_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeReturned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_returned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__FreezeReturned *
+       streaksnap__streaks__v1__freeze_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__FreezeReturned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__freeze_returned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__freeze_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeReturned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_returned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__freeze_earned__init
+                     (Streaksnap__Streaks__V1__FreezeEarned         *message)
+{
+  static const Streaksnap__Streaks__V1__FreezeEarned init_value = STREAKSNAP__STREAKS__V1__FREEZE_EARNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__freeze_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeEarned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_earned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__freeze_earned__pack
+                     (const Streaksnap__Streaks__V1__FreezeEarned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_earned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__freeze_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeEarned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_earned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__FreezeEarned *
+       streaksnap__streaks__v1__freeze_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__FreezeEarned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__freeze_earned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__freeze_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeEarned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__freeze_earned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__streak_paused__init
+                     (Streaksnap__Streaks__V1__StreakPaused         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakPaused init_value = STREAKSNAP__STREAKS__V1__STREAK_PAUSED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_paused__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPaused *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_paused__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_paused__pack
+                     (const Streaksnap__Streaks__V1__StreakPaused *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_paused__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_paused__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPaused *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_paused__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakPaused *
+       streaksnap__streaks__v1__streak_paused__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakPaused *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_paused__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_paused__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPaused *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_paused__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__pause_ended__init
+                     (Streaksnap__Streaks__V1__PauseEnded         *message)
+{
+  static const Streaksnap__Streaks__V1__PauseEnded init_value = STREAKSNAP__STREAKS__V1__PAUSE_ENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__pause_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__PauseEnded *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__pause_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__pause_ended__pack
+                     (const Streaksnap__Streaks__V1__PauseEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__pause_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__pause_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__PauseEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__pause_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__PauseEnded *
+       streaksnap__streaks__v1__pause_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__PauseEnded *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__pause_ended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__pause_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__PauseEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__pause_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__protection_used__init
+                     (Streaksnap__Streaks__V1__ProtectionUsed         *message)
+{
+  static const Streaksnap__Streaks__V1__ProtectionUsed init_value = STREAKSNAP__STREAKS__V1__PROTECTION_USED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__protection_used__get_packed_size
+                     (const Streaksnap__Streaks__V1__ProtectionUsed *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_used__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__protection_used__pack
+                     (const Streaksnap__Streaks__V1__ProtectionUsed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_used__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__protection_used__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ProtectionUsed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_used__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ProtectionUsed *
+       streaksnap__streaks__v1__protection_used__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ProtectionUsed *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__protection_used__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__protection_used__free_unpacked
+                     (Streaksnap__Streaks__V1__ProtectionUsed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_used__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__protection_returned__init
+                     (Streaksnap__Streaks__V1__ProtectionReturned         *message)
+{
+  static const Streaksnap__Streaks__V1__ProtectionReturned init_value = STREAKSNAP__STREAKS__V1__PROTECTION_RETURNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__protection_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__ProtectionReturned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_returned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__protection_returned__pack
+                     (const Streaksnap__Streaks__V1__ProtectionReturned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_returned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__protection_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ProtectionReturned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_returned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ProtectionReturned *
+       streaksnap__streaks__v1__protection_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ProtectionReturned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__protection_returned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__protection_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__ProtectionReturned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__protection_returned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__check_in_updated__init
+                     (Streaksnap__Streaks__V1__CheckInUpdated         *message)
+{
+  static const Streaksnap__Streaks__V1__CheckInUpdated init_value = STREAKSNAP__STREAKS__V1__CHECK_IN_UPDATED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__check_in_updated__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckInUpdated *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_in_updated__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__check_in_updated__pack
+                     (const Streaksnap__Streaks__V1__CheckInUpdated *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_in_updated__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__check_in_updated__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckInUpdated *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_in_updated__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CheckInUpdated *
+       streaksnap__streaks__v1__check_in_updated__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CheckInUpdated *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__check_in_updated__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__check_in_updated__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckInUpdated *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_in_updated__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__solo_streak_ended__init
+                     (Streaksnap__Streaks__V1__SoloStreakEnded         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakEnded init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_ENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_ended__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakEnded *
+       streaksnap__streaks__v1__solo_streak_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakEnded *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_ended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__coins_earned__init
+                     (Streaksnap__Streaks__V1__CoinsEarned         *message)
+{
+  static const Streaksnap__Streaks__V1__CoinsEarned init_value = STREAKSNAP__STREAKS__V1__COINS_EARNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__coins_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__CoinsEarned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__coins_earned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__coins_earned__pack
+                     (const Streaksnap__Streaks__V1__CoinsEarned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__coins_earned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__coins_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CoinsEarned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__coins_earned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CoinsEarned *
+       streaksnap__streaks__v1__coins_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CoinsEarned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__coins_earned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__coins_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__CoinsEarned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__coins_earned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__circle_checked_in__init
+                     (Streaksnap__Streaks__V1__CircleCheckedIn         *message)
+{
+  static const Streaksnap__Streaks__V1__CircleCheckedIn init_value = STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__circle_checked_in__get_packed_size
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__circle_checked_in__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__circle_checked_in__pack
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__circle_checked_in__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__circle_checked_in__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__circle_checked_in__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CircleCheckedIn *
+       streaksnap__streaks__v1__circle_checked_in__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CircleCheckedIn *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__circle_checked_in__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__circle_checked_in__free_unpacked
+                     (Streaksnap__Streaks__V1__CircleCheckedIn *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__circle_checked_in__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_streak_started__init
+                     (Streaksnap__Streaks__V1__TeamStreakStarted         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamStreakStarted init_value = STREAKSNAP__STREAKS__V1__TEAM_STREAK_STARTED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_streak_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_started__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_streak_started__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_started__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_streak_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_started__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamStreakStarted *
+       streaksnap__streaks__v1__team_streak_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamStreakStarted *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_streak_started__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_streak_started__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakStarted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_started__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_streak_extended__init
+                     (Streaksnap__Streaks__V1__TeamStreakExtended         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamStreakExtended init_value = STREAKSNAP__STREAKS__V1__TEAM_STREAK_EXTENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_streak_extended__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_extended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_streak_extended__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_extended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_streak_extended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_extended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamStreakExtended *
+       streaksnap__streaks__v1__team_streak_extended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamStreakExtended *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_streak_extended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_streak_extended__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakExtended *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_extended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_milestone_reached__init
+                     (Streaksnap__Streaks__V1__TeamMilestoneReached         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamMilestoneReached init_value = STREAKSNAP__STREAKS__V1__TEAM_MILESTONE_REACHED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_milestone_reached__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_milestone_reached__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_milestone_reached__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamMilestoneReached *
+       streaksnap__streaks__v1__team_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamMilestoneReached *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_milestone_reached__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamMilestoneReached *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_milestone_reached__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_grace_started__init
+                     (Streaksnap__Streaks__V1__TeamGraceStarted         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamGraceStarted init_value = STREAKSNAP__STREAKS__V1__TEAM_GRACE_STARTED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_grace_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_grace_started__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_grace_started__pack
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_grace_started__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_grace_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_grace_started__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamGraceStarted *
+       streaksnap__streaks__v1__team_grace_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamGraceStarted *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_grace_started__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_grace_started__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamGraceStarted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_grace_started__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_at_risk__init
+                     (Streaksnap__Streaks__V1__TeamAtRisk         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamAtRisk init_value = STREAKSNAP__STREAKS__V1__TEAM_AT_RISK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamAtRisk *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_at_risk__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_at_risk__pack
+                     (const Streaksnap__Streaks__V1__TeamAtRisk *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_at_risk__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamAtRisk *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_at_risk__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamAtRisk *
+       streaksnap__streaks__v1__team_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamAtRisk *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_at_risk__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamAtRisk *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_at_risk__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_streak_broken__init
+                     (Streaksnap__Streaks__V1__TeamStreakBroken         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamStreakBroken init_value = STREAKSNAP__STREAKS__V1__TEAM_STREAK_BROKEN__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_streak_broken__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_broken__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_streak_broken__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_broken__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_streak_broken__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_broken__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamStreakBroken *
+       streaksnap__streaks__v1__team_streak_broken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamStreakBroken *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_streak_broken__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_streak_broken__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakBroken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_broken__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_streak_restored__init
+                     (Streaksnap__Streaks__V1__TeamStreakRestored         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamStreakRestored init_value = STREAKSNAP__STREAKS__V1__TEAM_STREAK_RESTORED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_streak_restored__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_restored__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_streak_restored__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_restored__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_streak_restored__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_restored__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamStreakRestored *
+       streaksnap__streaks__v1__team_streak_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamStreakRestored *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_streak_restored__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_streak_restored__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakRestored *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_restored__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__team_streak_ended__init
+                     (Streaksnap__Streaks__V1__TeamStreakEnded         *message)
+{
+  static const Streaksnap__Streaks__V1__TeamStreakEnded init_value = STREAKSNAP__STREAKS__V1__TEAM_STREAK_ENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__team_streak_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__team_streak_ended__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__team_streak_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__TeamStreakEnded *
+       streaksnap__streaks__v1__team_streak_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__TeamStreakEnded *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__team_streak_ended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__team_streak_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_started__field_descriptors[4] =
 {
   {
@@ -759,7 +1884,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_started__descri
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_started__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_counted__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_counted__field_descriptors[8] =
 {
   {
     "streak_id",
@@ -845,6 +1970,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_counted__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "received_at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapCounted, received_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__snap_counted__field_indices_by_name[] = {
   6,   /* field[6] = counted_at */
@@ -852,13 +1989,14 @@ static const unsigned streaksnap__streaks__v1__snap_counted__field_indices_by_na
   3,   /* field[3] = date */
   4,   /* field[4] = date_completed */
   2,   /* field[2] = friend_id */
+  7,   /* field[7] = received_at */
   0,   /* field[0] = streak_id */
   1,   /* field[1] = user_id */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__snap_counted__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_counted__descriptor =
 {
@@ -868,7 +2006,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_counted__descript
   "Streaksnap__Streaks__V1__SnapCounted",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__SnapCounted),
-  7,
+  8,
   streaksnap__streaks__v1__snap_counted__field_descriptors,
   streaksnap__streaks__v1__snap_counted__field_indices_by_name,
   1,  streaksnap__streaks__v1__snap_counted__number_ranges,
@@ -2148,4 +3286,2964 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_at_risk__descri
   1,  streaksnap__streaks__v1__streak_at_risk__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_at_risk__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_started__field_descriptors[5] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakStarted, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakStarted, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakStarted, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakStarted, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_level",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakStarted, user_level),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_started__field_indices_by_name[] = {
+  3,   /* field[3] = at */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+  4,   /* field[4] = user_level */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_started__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_started__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakStarted",
+  "SoloStreakStarted",
+  "Streaksnap__Streaks__V1__SoloStreakStarted",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakStarted),
+  5,
+  streaksnap__streaks__v1__solo_streak_started__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_started__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_started__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_started__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_extended__field_descriptors[10] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, longest),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "run_start",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, run_start),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "via",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, via),
+    &streaksnap__streaks__v1__extended_via__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "replaces",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakExtended, replaces),
+    &streaksnap__streaks__v1__extended_via__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_extended__field_indices_by_name[] = {
+  8,   /* field[8] = at */
+  4,   /* field[4] = count */
+  3,   /* field[3] = date */
+  2,   /* field[2] = kind */
+  5,   /* field[5] = longest */
+  9,   /* field[9] = replaces */
+  6,   /* field[6] = run_start */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+  7,   /* field[7] = via */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_extended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_extended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakExtended",
+  "SoloStreakExtended",
+  "Streaksnap__Streaks__V1__SoloStreakExtended",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakExtended),
+  10,
+  streaksnap__streaks__v1__solo_streak_extended__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_extended__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_extended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_extended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_rewards__field_descriptors[5] =
+{
+  {
+    "xp",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, xp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "coins",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, coins),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "freezes",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, freezes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "badges",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, n_badges),
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, badges),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unlocks",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, n_unlocks),
+    offsetof(Streaksnap__Streaks__V1__MilestoneRewards, unlocks),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__milestone_rewards__field_indices_by_name[] = {
+  3,   /* field[3] = badges */
+  1,   /* field[1] = coins */
+  2,   /* field[2] = freezes */
+  4,   /* field[4] = unlocks */
+  0,   /* field[0] = xp */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__milestone_rewards__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_rewards__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MilestoneRewards",
+  "MilestoneRewards",
+  "Streaksnap__Streaks__V1__MilestoneRewards",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MilestoneRewards),
+  5,
+  streaksnap__streaks__v1__milestone_rewards__field_descriptors,
+  streaksnap__streaks__v1__milestone_rewards__field_indices_by_name,
+  1,  streaksnap__streaks__v1__milestone_rewards__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__milestone_rewards__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_milestone_reached__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "first_time",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, first_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rewards_claimed",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloMilestoneReached, rewards_claimed),
+    &streaksnap__streaks__v1__milestone_rewards__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_milestone_reached__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  4,   /* field[4] = count */
+  3,   /* field[3] = date */
+  5,   /* field[5] = first_time */
+  2,   /* field[2] = kind */
+  7,   /* field[7] = rewards_claimed */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_milestone_reached__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_milestone_reached__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloMilestoneReached",
+  "SoloMilestoneReached",
+  "Streaksnap__Streaks__V1__SoloMilestoneReached",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloMilestoneReached),
+  8,
+  streaksnap__streaks__v1__solo_milestone_reached__field_descriptors,
+  streaksnap__streaks__v1__solo_milestone_reached__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_milestone_reached__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_milestone_reached__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_broken__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missed_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, missed_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "broken_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, broken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, reason),
+    &streaksnap__streaks__v1__solo_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "repairable_until",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakBroken, repairable_until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_broken__field_indices_by_name[] = {
+  5,   /* field[5] = broken_at */
+  3,   /* field[3] = count */
+  2,   /* field[2] = kind */
+  4,   /* field[4] = missed_date */
+  6,   /* field[6] = reason */
+  7,   /* field[7] = repairable_until */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_broken__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_broken__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakBroken",
+  "SoloStreakBroken",
+  "Streaksnap__Streaks__V1__SoloStreakBroken",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakBroken),
+  8,
+  streaksnap__streaks__v1__solo_streak_broken__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_broken__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_broken__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_broken__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_restored__field_descriptors[7] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missed_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, missed_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, reason),
+    &streaksnap__streaks__v1__solo_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakRestored, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_restored__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  3,   /* field[3] = count */
+  2,   /* field[2] = kind */
+  4,   /* field[4] = missed_date */
+  5,   /* field[5] = reason */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_restored__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_restored__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakRestored",
+  "SoloStreakRestored",
+  "Streaksnap__Streaks__V1__SoloStreakRestored",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakRestored),
+  7,
+  streaksnap__streaks__v1__solo_streak_restored__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_restored__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_restored__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_restored__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__freeze_used__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "freezes_left",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, freezes_left),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "by_hand",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, by_hand),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeUsed, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__freeze_used__field_indices_by_name[] = {
+  7,   /* field[7] = at */
+  5,   /* field[5] = by_hand */
+  6,   /* field[6] = count */
+  3,   /* field[3] = date */
+  4,   /* field[4] = freezes_left */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__freeze_used__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_used__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.FreezeUsed",
+  "FreezeUsed",
+  "Streaksnap__Streaks__V1__FreezeUsed",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__FreezeUsed),
+  8,
+  streaksnap__streaks__v1__freeze_used__field_descriptors,
+  streaksnap__streaks__v1__freeze_used__field_indices_by_name,
+  1,  streaksnap__streaks__v1__freeze_used__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__freeze_used__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__freeze_returned__field_descriptors[7] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "freezes_left",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, freezes_left),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "by_hand",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeReturned, by_hand),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__freeze_returned__field_indices_by_name[] = {
+  5,   /* field[5] = at */
+  6,   /* field[6] = by_hand */
+  3,   /* field[3] = date */
+  4,   /* field[4] = freezes_left */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__freeze_returned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_returned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.FreezeReturned",
+  "FreezeReturned",
+  "Streaksnap__Streaks__V1__FreezeReturned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__FreezeReturned),
+  7,
+  streaksnap__streaks__v1__freeze_returned__field_descriptors,
+  streaksnap__streaks__v1__freeze_returned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__freeze_returned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__freeze_returned__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__freeze_earned__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "freezes",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, freezes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "freezes_left",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, freezes_left),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FreezeEarned, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__freeze_earned__field_indices_by_name[] = {
+  7,   /* field[7] = at */
+  4,   /* field[4] = count */
+  3,   /* field[3] = date */
+  5,   /* field[5] = freezes */
+  6,   /* field[6] = freezes_left */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__freeze_earned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_earned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.FreezeEarned",
+  "FreezeEarned",
+  "Streaksnap__Streaks__V1__FreezeEarned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__FreezeEarned),
+  8,
+  streaksnap__streaks__v1__freeze_earned__field_descriptors,
+  streaksnap__streaks__v1__freeze_earned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__freeze_earned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__freeze_earned__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_paused__field_descriptors[6] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, until_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPaused, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_paused__field_indices_by_name[] = {
+  5,   /* field[5] = at */
+  3,   /* field[3] = from_date */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  4,   /* field[4] = until_date */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_paused__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_paused__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakPaused",
+  "StreakPaused",
+  "Streaksnap__Streaks__V1__StreakPaused",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakPaused),
+  6,
+  streaksnap__streaks__v1__streak_paused__field_descriptors,
+  streaksnap__streaks__v1__streak_paused__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_paused__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_paused__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__pause_ended__field_descriptors[5] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PauseEnded, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PauseEnded, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PauseEnded, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until_date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PauseEnded, until_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PauseEnded, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__pause_ended__field_indices_by_name[] = {
+  4,   /* field[4] = at */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  3,   /* field[3] = until_date */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__pause_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__pause_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.PauseEnded",
+  "PauseEnded",
+  "Streaksnap__Streaks__V1__PauseEnded",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__PauseEnded),
+  5,
+  streaksnap__streaks__v1__pause_ended__field_descriptors,
+  streaksnap__streaks__v1__pause_ended__field_indices_by_name,
+  1,  streaksnap__streaks__v1__pause_ended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__pause_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__protection_used__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "protection",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, protection),
+    &streaksnap__streaks__v1__protection_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_id",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionUsed, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__protection_used__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  7,   /* field[7] = count */
+  4,   /* field[4] = date */
+  2,   /* field[2] = kind */
+  5,   /* field[5] = operation_id */
+  3,   /* field[3] = protection */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__protection_used__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_used__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ProtectionUsed",
+  "ProtectionUsed",
+  "Streaksnap__Streaks__V1__ProtectionUsed",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ProtectionUsed),
+  8,
+  streaksnap__streaks__v1__protection_used__field_descriptors,
+  streaksnap__streaks__v1__protection_used__field_indices_by_name,
+  1,  streaksnap__streaks__v1__protection_used__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__protection_used__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__protection_returned__field_descriptors[7] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "protection",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, protection),
+    &streaksnap__streaks__v1__protection_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_id",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ProtectionReturned, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__protection_returned__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  4,   /* field[4] = date */
+  2,   /* field[2] = kind */
+  5,   /* field[5] = operation_id */
+  3,   /* field[3] = protection */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__protection_returned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_returned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ProtectionReturned",
+  "ProtectionReturned",
+  "Streaksnap__Streaks__V1__ProtectionReturned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ProtectionReturned),
+  7,
+  streaksnap__streaks__v1__protection_returned__field_descriptors,
+  streaksnap__streaks__v1__protection_returned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__protection_returned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__protection_returned__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__check_in_updated__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckInUpdated, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckInUpdated, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckInUpdated, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__check_in_updated__field_indices_by_name[] = {
+  2,   /* field[2] = at */
+  1,   /* field[1] = date */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__check_in_updated__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_in_updated__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CheckInUpdated",
+  "CheckInUpdated",
+  "Streaksnap__Streaks__V1__CheckInUpdated",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CheckInUpdated),
+  3,
+  streaksnap__streaks__v1__check_in_updated__field_descriptors,
+  streaksnap__streaks__v1__check_in_updated__field_indices_by_name,
+  1,  streaksnap__streaks__v1__check_in_updated__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__check_in_updated__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_ended__field_descriptors[4] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakEnded, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakEnded, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakEnded, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakEnded, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_ended__field_indices_by_name[] = {
+  3,   /* field[3] = at */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakEnded",
+  "SoloStreakEnded",
+  "Streaksnap__Streaks__V1__SoloStreakEnded",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakEnded),
+  4,
+  streaksnap__streaks__v1__solo_streak_ended__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_ended__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_ended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__coins_earned__field_descriptors[5] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CoinsEarned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "amount",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CoinsEarned, amount),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cause",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CoinsEarned, cause),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "key",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CoinsEarned, key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CoinsEarned, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__coins_earned__field_indices_by_name[] = {
+  1,   /* field[1] = amount */
+  4,   /* field[4] = at */
+  2,   /* field[2] = cause */
+  3,   /* field[3] = key */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__coins_earned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__coins_earned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CoinsEarned",
+  "CoinsEarned",
+  "Streaksnap__Streaks__V1__CoinsEarned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CoinsEarned),
+  5,
+  streaksnap__streaks__v1__coins_earned__field_descriptors,
+  streaksnap__streaks__v1__coins_earned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__coins_earned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__coins_earned__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__circle_checked_in__field_descriptors[8] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "received_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, received_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "check_in_time",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, check_in_time),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mood",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, _mood_case),
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, mood),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "energy",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, _energy_case),
+    offsetof(Streaksnap__Streaks__V1__CircleCheckedIn, energy),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__circle_checked_in__field_indices_by_name[] = {
+  4,   /* field[4] = check_in_time */
+  1,   /* field[1] = circle_id */
+  5,   /* field[5] = date */
+  7,   /* field[7] = energy */
+  6,   /* field[6] = mood */
+  2,   /* field[2] = operation_id */
+  3,   /* field[3] = received_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__circle_checked_in__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__circle_checked_in__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CircleCheckedIn",
+  "CircleCheckedIn",
+  "Streaksnap__Streaks__V1__CircleCheckedIn",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CircleCheckedIn),
+  8,
+  streaksnap__streaks__v1__circle_checked_in__field_descriptors,
+  streaksnap__streaks__v1__circle_checked_in__field_indices_by_name,
+  1,  streaksnap__streaks__v1__circle_checked_in__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__circle_checked_in__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_streak_started__field_descriptors[3] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakStarted, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakStarted, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakStarted, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_streak_started__field_indices_by_name[] = {
+  2,   /* field[2] = at */
+  1,   /* field[1] = circle_id */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_streak_started__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_started__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamStreakStarted",
+  "TeamStreakStarted",
+  "Streaksnap__Streaks__V1__TeamStreakStarted",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamStreakStarted),
+  3,
+  streaksnap__streaks__v1__team_streak_started__field_descriptors,
+  streaksnap__streaks__v1__team_streak_started__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_streak_started__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_started__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_streak_extended__field_descriptors[9] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, n_member_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, member_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, longest),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "run_start",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, run_start),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakExtended, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_streak_extended__field_indices_by_name[] = {
+  8,   /* field[8] = at */
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  4,   /* field[4] = date */
+  6,   /* field[6] = longest */
+  3,   /* field[3] = member_ids */
+  7,   /* field[7] = run_start */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_streak_extended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_extended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamStreakExtended",
+  "TeamStreakExtended",
+  "Streaksnap__Streaks__V1__TeamStreakExtended",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamStreakExtended),
+  9,
+  streaksnap__streaks__v1__team_streak_extended__field_descriptors,
+  streaksnap__streaks__v1__team_streak_extended__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_streak_extended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_extended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_milestone_reached__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, n_member_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, member_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "first_time",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamMilestoneReached, first_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_milestone_reached__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  4,   /* field[4] = date */
+  7,   /* field[7] = first_time */
+  3,   /* field[3] = member_ids */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_milestone_reached__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_milestone_reached__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamMilestoneReached",
+  "TeamMilestoneReached",
+  "Streaksnap__Streaks__V1__TeamMilestoneReached",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamMilestoneReached),
+  8,
+  streaksnap__streaks__v1__team_milestone_reached__field_descriptors,
+  streaksnap__streaks__v1__team_milestone_reached__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_milestone_reached__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_milestone_reached__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_grace_started__field_descriptors[9] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, n_member_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, member_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missing",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, missing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "grace_until",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, grace_until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "waiting_ids",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, n_waiting_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamGraceStarted, waiting_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_grace_started__field_indices_by_name[] = {
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  4,   /* field[4] = date */
+  7,   /* field[7] = grace_until */
+  3,   /* field[3] = member_ids */
+  6,   /* field[6] = missing */
+  0,   /* field[0] = streak_id */
+  8,   /* field[8] = waiting_ids */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_grace_started__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_grace_started__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamGraceStarted",
+  "TeamGraceStarted",
+  "Streaksnap__Streaks__V1__TeamGraceStarted",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamGraceStarted),
+  9,
+  streaksnap__streaks__v1__team_grace_started__field_descriptors,
+  streaksnap__streaks__v1__team_grace_started__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_grace_started__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_grace_started__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_at_risk__field_descriptors[9] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "waiting_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, n_waiting_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, waiting_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missing",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, missing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "deadline_at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, deadline_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "grace_available",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamAtRisk, grace_available),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_at_risk__field_indices_by_name[] = {
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  4,   /* field[4] = date */
+  7,   /* field[7] = deadline_at */
+  8,   /* field[8] = grace_available */
+  6,   /* field[6] = missing */
+  0,   /* field[0] = streak_id */
+  3,   /* field[3] = waiting_ids */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_at_risk__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_at_risk__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamAtRisk",
+  "TeamAtRisk",
+  "Streaksnap__Streaks__V1__TeamAtRisk",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamAtRisk),
+  9,
+  streaksnap__streaks__v1__team_at_risk__field_descriptors,
+  streaksnap__streaks__v1__team_at_risk__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_at_risk__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_at_risk__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_streak_broken__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, n_member_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, member_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missed_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, missed_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "broken_at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, broken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "repairable_until",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakBroken, repairable_until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_streak_broken__field_indices_by_name[] = {
+  6,   /* field[6] = broken_at */
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  3,   /* field[3] = member_ids */
+  4,   /* field[4] = missed_date */
+  7,   /* field[7] = repairable_until */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_streak_broken__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_broken__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamStreakBroken",
+  "TeamStreakBroken",
+  "Streaksnap__Streaks__V1__TeamStreakBroken",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamStreakBroken),
+  8,
+  streaksnap__streaks__v1__team_streak_broken__field_descriptors,
+  streaksnap__streaks__v1__team_streak_broken__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_streak_broken__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_broken__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_streak_restored__field_descriptors[7] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, circle_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, n_member_ids),
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, member_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missed_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, missed_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakRestored, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_streak_restored__field_indices_by_name[] = {
+  6,   /* field[6] = at */
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = circle_name */
+  5,   /* field[5] = count */
+  3,   /* field[3] = member_ids */
+  4,   /* field[4] = missed_date */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_streak_restored__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_restored__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamStreakRestored",
+  "TeamStreakRestored",
+  "Streaksnap__Streaks__V1__TeamStreakRestored",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamStreakRestored),
+  7,
+  streaksnap__streaks__v1__team_streak_restored__field_descriptors,
+  streaksnap__streaks__v1__team_streak_restored__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_streak_restored__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_restored__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__team_streak_ended__field_descriptors[4] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakEnded, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "circle_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakEnded, circle_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakEnded, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__TeamStreakEnded, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__team_streak_ended__field_indices_by_name[] = {
+  3,   /* field[3] = at */
+  1,   /* field[1] = circle_id */
+  2,   /* field[2] = count */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__team_streak_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.TeamStreakEnded",
+  "TeamStreakEnded",
+  "Streaksnap__Streaks__V1__TeamStreakEnded",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__TeamStreakEnded),
+  4,
+  streaksnap__streaks__v1__team_streak_ended__field_descriptors,
+  streaksnap__streaks__v1__team_streak_ended__field_indices_by_name,
+  1,  streaksnap__streaks__v1__team_streak_ended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__streaks__v1__solo_kind__enum_values_by_number[7] =
+{
+  { "SOLO_KIND_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED", 0 },
+  { "SOLO_KIND_CHECK_IN", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_CHECK_IN", 2 },
+  { "SOLO_KIND_DAILY_SNAP", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_DAILY_SNAP", 3 },
+  { "SOLO_KIND_RECIPE_CREATION", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_RECIPE_CREATION", 4 },
+  { "SOLO_KIND_CHALLENGE_COMPLETION", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_CHALLENGE_COMPLETION", 5 },
+  { "SOLO_KIND_SOCIAL_SHARE", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_SOCIAL_SHARE", 6 },
+  { "SOLO_KIND_HEALTHY_EATING", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_HEALTHY_EATING", 7 },
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_kind__value_ranges[] = {
+{0, 0},{2, 1},{0, 7}
+};
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__solo_kind__enum_values_by_name[7] =
+{
+  { "SOLO_KIND_CHALLENGE_COMPLETION", 4 },
+  { "SOLO_KIND_CHECK_IN", 1 },
+  { "SOLO_KIND_DAILY_SNAP", 2 },
+  { "SOLO_KIND_HEALTHY_EATING", 6 },
+  { "SOLO_KIND_RECIPE_CREATION", 3 },
+  { "SOLO_KIND_SOCIAL_SHARE", 5 },
+  { "SOLO_KIND_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__streaks__v1__solo_kind__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloKind",
+  "SoloKind",
+  "Streaksnap__Streaks__V1__SoloKind",
+  "streaksnap.streaks.v1",
+  7,
+  streaksnap__streaks__v1__solo_kind__enum_values_by_number,
+  7,
+  streaksnap__streaks__v1__solo_kind__enum_values_by_name,
+  2,
+  streaksnap__streaks__v1__solo_kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__streaks__v1__extended_via__enum_values_by_number[4] =
+{
+  { "EXTENDED_VIA_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_UNSPECIFIED", 0 },
+  { "EXTENDED_VIA_CONTRIBUTION", "STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_CONTRIBUTION", 1 },
+  { "EXTENDED_VIA_FREEZE", "STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_FREEZE", 2 },
+  { "EXTENDED_VIA_FILL", "STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_FILL", 3 },
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__extended_via__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__extended_via__enum_values_by_name[4] =
+{
+  { "EXTENDED_VIA_CONTRIBUTION", 1 },
+  { "EXTENDED_VIA_FILL", 3 },
+  { "EXTENDED_VIA_FREEZE", 2 },
+  { "EXTENDED_VIA_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__streaks__v1__extended_via__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ExtendedVia",
+  "ExtendedVia",
+  "Streaksnap__Streaks__V1__ExtendedVia",
+  "streaksnap.streaks.v1",
+  4,
+  streaksnap__streaks__v1__extended_via__enum_values_by_number,
+  4,
+  streaksnap__streaks__v1__extended_via__enum_values_by_name,
+  1,
+  streaksnap__streaks__v1__extended_via__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__streaks__v1__solo_reason__enum_values_by_number[7] =
+{
+  { "SOLO_REASON_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_UNSPECIFIED", 0 },
+  { "SOLO_REASON_MISSED", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_MISSED", 1 },
+  { "SOLO_REASON_MODERATION", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_MODERATION", 2 },
+  { "SOLO_REASON_LATE_OR_OUTAGE", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_LATE_OR_OUTAGE", 3 },
+  { "SOLO_REASON_REPAIR", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_REPAIR", 4 },
+  { "SOLO_REASON_FILL", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_FILL", 5 },
+  { "SOLO_REASON_FREEZE", "STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_FREEZE", 6 },
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_reason__value_ranges[] = {
+{0, 0},{0, 7}
+};
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__solo_reason__enum_values_by_name[7] =
+{
+  { "SOLO_REASON_FILL", 5 },
+  { "SOLO_REASON_FREEZE", 6 },
+  { "SOLO_REASON_LATE_OR_OUTAGE", 3 },
+  { "SOLO_REASON_MISSED", 1 },
+  { "SOLO_REASON_MODERATION", 2 },
+  { "SOLO_REASON_REPAIR", 4 },
+  { "SOLO_REASON_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__streaks__v1__solo_reason__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloReason",
+  "SoloReason",
+  "Streaksnap__Streaks__V1__SoloReason",
+  "streaksnap.streaks.v1",
+  7,
+  streaksnap__streaks__v1__solo_reason__enum_values_by_number,
+  7,
+  streaksnap__streaks__v1__solo_reason__enum_values_by_name,
+  1,
+  streaksnap__streaks__v1__solo_reason__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__streaks__v1__protection_kind__enum_values_by_number[3] =
+{
+  { "PROTECTION_KIND_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_UNSPECIFIED", 0 },
+  { "PROTECTION_KIND_INSURANCE", "STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_INSURANCE", 1 },
+  { "PROTECTION_KIND_SHIELD", "STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_SHIELD", 2 },
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__protection_kind__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__protection_kind__enum_values_by_name[3] =
+{
+  { "PROTECTION_KIND_INSURANCE", 1 },
+  { "PROTECTION_KIND_SHIELD", 2 },
+  { "PROTECTION_KIND_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__streaks__v1__protection_kind__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ProtectionKind",
+  "ProtectionKind",
+  "Streaksnap__Streaks__V1__ProtectionKind",
+  "streaksnap.streaks.v1",
+  3,
+  streaksnap__streaks__v1__protection_kind__enum_values_by_number,
+  3,
+  streaksnap__streaks__v1__protection_kind__enum_values_by_name,
+  1,
+  streaksnap__streaks__v1__protection_kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -26,6 +26,7 @@ typedef struct Streaksnap__Auth__V1__CheckUsernameRequest Streaksnap__Auth__V1__
 typedef struct Streaksnap__Auth__V1__CheckUsernameReply Streaksnap__Auth__V1__CheckUsernameReply;
 typedef struct Streaksnap__Auth__V1__GetProfileRequest Streaksnap__Auth__V1__GetProfileRequest;
 typedef struct Streaksnap__Auth__V1__PublicProfile Streaksnap__Auth__V1__PublicProfile;
+typedef struct Streaksnap__Auth__V1__ProfileRewards Streaksnap__Auth__V1__ProfileRewards;
 typedef struct Streaksnap__Auth__V1__GetSummariesRequest Streaksnap__Auth__V1__GetSummariesRequest;
 typedef struct Streaksnap__Auth__V1__GetSummariesReply Streaksnap__Auth__V1__GetSummariesReply;
 typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsRequest Streaksnap__Auth__V1__ListProfileSnapshotsRequest;
@@ -97,6 +98,7 @@ struct  Streaksnap__Auth__V1__Me
   protobuf_c_boolean email_verified;
   Google__Protobuf__Timestamp *username_changeable_at;
   int32_t window_start_hour;
+  Streaksnap__Auth__V1__ProfileRewards *rewards;
   Streaksnap__Auth__V1__Me__AvatarUrlCase _avatar_url_case;
   union {
     char *avatar_url;
@@ -112,7 +114,7 @@ struct  Streaksnap__Auth__V1__Me
 };
 #define STREAKSNAP__AUTH__V1__ME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__me__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___LOCALE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___LOCALE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__MyStreakStats
@@ -272,6 +274,7 @@ struct  Streaksnap__Auth__V1__PublicProfile
   char *username;
   char *display_name;
   Google__Protobuf__Timestamp *created_at;
+  Streaksnap__Auth__V1__ProfileRewards *rewards;
   Streaksnap__Auth__V1__PublicProfile__AvatarUrlCase _avatar_url_case;
   union {
     char *avatar_url;
@@ -279,7 +282,33 @@ struct  Streaksnap__Auth__V1__PublicProfile
 };
 #define STREAKSNAP__AUTH__V1__PUBLIC_PROFILE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__public_profile__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__PROFILE_REWARDS___BADGE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__PROFILE_REWARDS___BADGE_BADGE = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__PROFILE_REWARDS___BADGE__CASE)
+} Streaksnap__Auth__V1__ProfileRewards__BadgeCase;
+
+struct  Streaksnap__Auth__V1__ProfileRewards
+{
+  ProtobufCMessage base;
+  size_t n_badges;
+  char **badges;
+  size_t n_titles;
+  char **titles;
+  protobuf_c_boolean gold_frame;
+  protobuf_c_boolean crown;
+  char *flame;
+  Streaksnap__Auth__V1__ProfileRewards__BadgeCase _badge_case;
+  union {
+    char *badge;
+  };
+};
+#define STREAKSNAP__AUTH__V1__PROFILE_REWARDS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__profile_rewards__descriptor) \
+    , 0,NULL, 0,NULL, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__PROFILE_REWARDS___BADGE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__GetSummariesRequest
@@ -547,6 +576,25 @@ Streaksnap__Auth__V1__PublicProfile *
 void   streaksnap__auth__v1__public_profile__free_unpacked
                      (Streaksnap__Auth__V1__PublicProfile *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__ProfileRewards methods */
+void   streaksnap__auth__v1__profile_rewards__init
+                     (Streaksnap__Auth__V1__ProfileRewards         *message);
+size_t streaksnap__auth__v1__profile_rewards__get_packed_size
+                     (const Streaksnap__Auth__V1__ProfileRewards   *message);
+size_t streaksnap__auth__v1__profile_rewards__pack
+                     (const Streaksnap__Auth__V1__ProfileRewards   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__profile_rewards__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ProfileRewards   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__ProfileRewards *
+       streaksnap__auth__v1__profile_rewards__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__profile_rewards__free_unpacked
+                     (Streaksnap__Auth__V1__ProfileRewards *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__GetSummariesRequest methods */
 void   streaksnap__auth__v1__get_summaries_request__init
                      (Streaksnap__Auth__V1__GetSummariesRequest         *message);
@@ -674,6 +722,9 @@ typedef void (*Streaksnap__Auth__V1__GetProfileRequest_Closure)
 typedef void (*Streaksnap__Auth__V1__PublicProfile_Closure)
                  (const Streaksnap__Auth__V1__PublicProfile *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__ProfileRewards_Closure)
+                 (const Streaksnap__Auth__V1__ProfileRewards *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__GetSummariesRequest_Closure)
                  (const Streaksnap__Auth__V1__GetSummariesRequest *message,
                   void *closure_data);
@@ -707,6 +758,7 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_req
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_profile_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__public_profile__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_rewards__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_summaries_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_summaries_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_request__descriptor;

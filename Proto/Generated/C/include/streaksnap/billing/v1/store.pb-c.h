@@ -28,6 +28,8 @@ typedef struct Streaksnap__Billing__V1__CatalogItem Streaksnap__Billing__V1__Cat
 typedef struct Streaksnap__Billing__V1__CatalogGood Streaksnap__Billing__V1__CatalogGood;
 typedef struct Streaksnap__Billing__V1__PurchaseRequest Streaksnap__Billing__V1__PurchaseRequest;
 typedef struct Streaksnap__Billing__V1__PurchaseReply Streaksnap__Billing__V1__PurchaseReply;
+typedef struct Streaksnap__Billing__V1__ConfirmPurchaseRequest Streaksnap__Billing__V1__ConfirmPurchaseRequest;
+typedef struct Streaksnap__Billing__V1__ConfirmPurchaseReply Streaksnap__Billing__V1__ConfirmPurchaseReply;
 typedef struct Streaksnap__Billing__V1__GrantToUserRequest Streaksnap__Billing__V1__GrantToUserRequest;
 typedef struct Streaksnap__Billing__V1__GrantToUserReply Streaksnap__Billing__V1__GrantToUserReply;
 
@@ -202,6 +204,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__CATALOG_ITEM___REMAINING__CASE)
 } Streaksnap__Billing__V1__CatalogItem__RemainingCase;
 
+typedef enum {
+  STREAKSNAP__BILLING__V1__CATALOG_ITEM___REFUSED__NOT_SET = 0,
+  STREAKSNAP__BILLING__V1__CATALOG_ITEM___REFUSED_REFUSED = 15
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__CATALOG_ITEM___REFUSED__CASE)
+} Streaksnap__Billing__V1__CatalogItem__RefusedCase;
+
 struct  Streaksnap__Billing__V1__CatalogItem
 {
   ProtobufCMessage base;
@@ -215,6 +223,7 @@ struct  Streaksnap__Billing__V1__CatalogItem
   char **perks;
   protobuf_c_boolean popular;
   Google__Protobuf__Timestamp *available_until;
+  protobuf_c_boolean needs_premium;
   Streaksnap__Billing__V1__CatalogItem__CoinsCase _coins_case;
   union {
     int64_t coins;
@@ -239,10 +248,14 @@ struct  Streaksnap__Billing__V1__CatalogItem
   union {
     int32_t remaining;
   };
+  Streaksnap__Billing__V1__CatalogItem__RefusedCase _refused_case;
+  union {
+    char *refused;
+  };
 };
 #define STREAKSNAP__BILLING__V1__CATALOG_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__catalog_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__BILLING__V1__CATALOG_KIND__CATALOG_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, 0, NULL, STREAKSNAP__BILLING__V1__CATALOG_ITEM___COINS__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___STORE_PRODUCT__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___USD_CENTS__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___PERIOD__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___SAVING_PERCENT__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___REMAINING__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__BILLING__V1__CATALOG_KIND__CATALOG_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, 0, NULL, 0, STREAKSNAP__BILLING__V1__CATALOG_ITEM___COINS__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___STORE_PRODUCT__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___USD_CENTS__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___PERIOD__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___SAVING_PERCENT__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___REMAINING__NOT_SET, {0}, STREAKSNAP__BILLING__V1__CATALOG_ITEM___REFUSED__NOT_SET, {0} }
 
 
 struct  Streaksnap__Billing__V1__CatalogGood
@@ -291,6 +304,35 @@ struct  Streaksnap__Billing__V1__PurchaseReply
 #define STREAKSNAP__BILLING__V1__PURCHASE_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__purchase_reply__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0,NULL, 0,NULL }
+
+
+struct  Streaksnap__Billing__V1__ConfirmPurchaseRequest
+{
+  ProtobufCMessage base;
+  char *operation_id;
+  char *user_id;
+  char *transaction_id;
+  char *good;
+  int32_t count;
+};
+#define STREAKSNAP__BILLING__V1__CONFIRM_PURCHASE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__confirm_purchase_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Billing__V1__ConfirmPurchaseReply
+{
+  ProtobufCMessage base;
+  char *purchase_id;
+  char *item;
+  int32_t quantity;
+  int64_t price_milli;
+  char *currency;
+  Google__Protobuf__Timestamp *purchased_at;
+};
+#define STREAKSNAP__BILLING__V1__CONFIRM_PURCHASE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__confirm_purchase_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, (char *)protobuf_c_empty_string, NULL }
 
 
 typedef enum {
@@ -536,6 +578,44 @@ Streaksnap__Billing__V1__PurchaseReply *
 void   streaksnap__billing__v1__purchase_reply__free_unpacked
                      (Streaksnap__Billing__V1__PurchaseReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__ConfirmPurchaseRequest methods */
+void   streaksnap__billing__v1__confirm_purchase_request__init
+                     (Streaksnap__Billing__V1__ConfirmPurchaseRequest         *message);
+size_t streaksnap__billing__v1__confirm_purchase_request__get_packed_size
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest   *message);
+size_t streaksnap__billing__v1__confirm_purchase_request__pack
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__confirm_purchase_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__ConfirmPurchaseRequest *
+       streaksnap__billing__v1__confirm_purchase_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__confirm_purchase_request__free_unpacked
+                     (Streaksnap__Billing__V1__ConfirmPurchaseRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__ConfirmPurchaseReply methods */
+void   streaksnap__billing__v1__confirm_purchase_reply__init
+                     (Streaksnap__Billing__V1__ConfirmPurchaseReply         *message);
+size_t streaksnap__billing__v1__confirm_purchase_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply   *message);
+size_t streaksnap__billing__v1__confirm_purchase_reply__pack
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__confirm_purchase_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__ConfirmPurchaseReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__ConfirmPurchaseReply *
+       streaksnap__billing__v1__confirm_purchase_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__confirm_purchase_reply__free_unpacked
+                     (Streaksnap__Billing__V1__ConfirmPurchaseReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Billing__V1__GrantToUserRequest methods */
 void   streaksnap__billing__v1__grant_to_user_request__init
                      (Streaksnap__Billing__V1__GrantToUserRequest         *message);
@@ -609,6 +689,12 @@ typedef void (*Streaksnap__Billing__V1__PurchaseRequest_Closure)
 typedef void (*Streaksnap__Billing__V1__PurchaseReply_Closure)
                  (const Streaksnap__Billing__V1__PurchaseReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Billing__V1__ConfirmPurchaseRequest_Closure)
+                 (const Streaksnap__Billing__V1__ConfirmPurchaseRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__ConfirmPurchaseReply_Closure)
+                 (const Streaksnap__Billing__V1__ConfirmPurchaseReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Billing__V1__GrantToUserRequest_Closure)
                  (const Streaksnap__Billing__V1__GrantToUserRequest *message,
                   void *closure_data);
@@ -635,6 +721,8 @@ extern const ProtobufCMessageDescriptor streaksnap__billing__v1__catalog_item__d
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__catalog_good__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__confirm_purchase_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__confirm_purchase_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__grant_to_user_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__grant_to_user_reply__descriptor;
 

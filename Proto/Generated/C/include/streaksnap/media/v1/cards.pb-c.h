@@ -87,19 +87,42 @@ struct  Streaksnap__Media__V1__GenerateMilestoneCardReply
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___FRIEND_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___FRIEND_ID_FRIEND_ID = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___FRIEND_ID__CASE)
+} Streaksnap__Media__V1__MakeMilestoneCardRequest__FriendIdCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___CIRCLE_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___CIRCLE_ID_CIRCLE_ID = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___CIRCLE_ID__CASE)
+} Streaksnap__Media__V1__MakeMilestoneCardRequest__CircleIdCase;
+
 struct  Streaksnap__Media__V1__MakeMilestoneCardRequest
 {
   ProtobufCMessage base;
   char *user_id;
-  char *friend_id;
   char *streak_id;
   int32_t milestone;
   char *from_date;
   char *to_date;
+  char *emoji;
+  char *subject;
+  char *title;
+  char *style;
+  Streaksnap__Media__V1__MakeMilestoneCardRequest__FriendIdCase _friend_id_case;
+  union {
+    char *friend_id;
+  };
+  Streaksnap__Media__V1__MakeMilestoneCardRequest__CircleIdCase _circle_id_case;
+  union {
+    char *circle_id;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__make_milestone_card_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___FRIEND_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST___CIRCLE_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__MarkMilestoneSharedRequest

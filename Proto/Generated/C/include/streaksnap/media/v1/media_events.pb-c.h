@@ -18,6 +18,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Media__V1__SnapPosted Streaksnap__Media__V1__SnapPosted;
 typedef struct Streaksnap__Media__V1__AvatarChanged Streaksnap__Media__V1__AvatarChanged;
+typedef struct Streaksnap__Media__V1__CardShared Streaksnap__Media__V1__CardShared;
 
 
 /* --- enums --- */
@@ -50,6 +51,19 @@ struct  Streaksnap__Media__V1__AvatarChanged
 #define STREAKSNAP__MEDIA__V1__AVATAR_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__avatar_changed__descriptor) \
     , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__CardShared
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *milestone_id;
+  char *platform;
+  Google__Protobuf__Timestamp *shared_at;
+};
+#define STREAKSNAP__MEDIA__V1__CARD_SHARED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__card_shared__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Media__V1__SnapPosted methods */
@@ -90,6 +104,25 @@ Streaksnap__Media__V1__AvatarChanged *
 void   streaksnap__media__v1__avatar_changed__free_unpacked
                      (Streaksnap__Media__V1__AvatarChanged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__CardShared methods */
+void   streaksnap__media__v1__card_shared__init
+                     (Streaksnap__Media__V1__CardShared         *message);
+size_t streaksnap__media__v1__card_shared__get_packed_size
+                     (const Streaksnap__Media__V1__CardShared   *message);
+size_t streaksnap__media__v1__card_shared__pack
+                     (const Streaksnap__Media__V1__CardShared   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__card_shared__pack_to_buffer
+                     (const Streaksnap__Media__V1__CardShared   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__CardShared *
+       streaksnap__media__v1__card_shared__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__card_shared__free_unpacked
+                     (Streaksnap__Media__V1__CardShared *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
@@ -97,6 +130,9 @@ typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
                   void *closure_data);
 typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
                  (const Streaksnap__Media__V1__AvatarChanged *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__CardShared_Closure)
+                 (const Streaksnap__Media__V1__CardShared *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -106,6 +142,7 @@ typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
 
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor;
 
 PROTOBUF_C__END_DECLS
 

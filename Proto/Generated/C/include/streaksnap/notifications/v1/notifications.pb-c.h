@@ -24,6 +24,7 @@ typedef struct Streaksnap__Notifications__V1__UnreadCountRequest Streaksnap__Not
 typedef struct Streaksnap__Notifications__V1__UnreadCountReply Streaksnap__Notifications__V1__UnreadCountReply;
 typedef struct Streaksnap__Notifications__V1__GetRequest Streaksnap__Notifications__V1__GetRequest;
 typedef struct Streaksnap__Notifications__V1__MarkReadRequest Streaksnap__Notifications__V1__MarkReadRequest;
+typedef struct Streaksnap__Notifications__V1__MarkOneReadRequest Streaksnap__Notifications__V1__MarkOneReadRequest;
 typedef struct Streaksnap__Notifications__V1__MarkReadReply Streaksnap__Notifications__V1__MarkReadReply;
 typedef struct Streaksnap__Notifications__V1__MarkAllReadRequest Streaksnap__Notifications__V1__MarkAllReadRequest;
 typedef struct Streaksnap__Notifications__V1__DeleteRequest Streaksnap__Notifications__V1__DeleteRequest;
@@ -144,6 +145,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__CASE)
 } Streaksnap__Notifications__V1__NotificationItem__RequestStateCase;
 
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID_CIRCLE_ID = 13
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__CASE)
+} Streaksnap__Notifications__V1__NotificationItem__CircleIdCase;
+
 struct  Streaksnap__Notifications__V1__NotificationItem
 {
   ProtobufCMessage base;
@@ -171,10 +178,14 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   union {
     Streaksnap__Notifications__V1__RequestState request_state;
   };
+  Streaksnap__Notifications__V1__NotificationItem__CircleIdCase _circle_id_case;
+  union {
+    char *circle_id;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__notification_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__UnreadCountRequest
@@ -207,26 +218,26 @@ struct  Streaksnap__Notifications__V1__GetRequest
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
-typedef enum {
-  STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__NOT_SET = 0,
-  STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID_NOTIFICATION_ID = 1
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__CASE)
-} Streaksnap__Notifications__V1__MarkReadRequest__NotificationIdCase;
-
 struct  Streaksnap__Notifications__V1__MarkReadRequest
 {
   ProtobufCMessage base;
   size_t n_ids;
   char **ids;
   protobuf_c_boolean all;
-  Streaksnap__Notifications__V1__MarkReadRequest__NotificationIdCase _notification_id_case;
-  union {
-    char *notification_id;
-  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mark_read_request__descriptor) \
-    , 0,NULL, 0, STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__NOT_SET, {0} }
+    , 0,NULL, 0 }
+
+
+struct  Streaksnap__Notifications__V1__MarkOneReadRequest
+{
+  ProtobufCMessage base;
+  char *notification_id;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__MARK_ONE_READ_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mark_one_read_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
 
 
 struct  Streaksnap__Notifications__V1__MarkReadReply
@@ -402,6 +413,25 @@ Streaksnap__Notifications__V1__MarkReadRequest *
 void   streaksnap__notifications__v1__mark_read_request__free_unpacked
                      (Streaksnap__Notifications__V1__MarkReadRequest *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__MarkOneReadRequest methods */
+void   streaksnap__notifications__v1__mark_one_read_request__init
+                     (Streaksnap__Notifications__V1__MarkOneReadRequest         *message);
+size_t streaksnap__notifications__v1__mark_one_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest   *message);
+size_t streaksnap__notifications__v1__mark_one_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__mark_one_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkOneReadRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__MarkOneReadRequest *
+       streaksnap__notifications__v1__mark_one_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__mark_one_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkOneReadRequest *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Notifications__V1__MarkReadReply methods */
 void   streaksnap__notifications__v1__mark_read_reply__init
                      (Streaksnap__Notifications__V1__MarkReadReply         *message);
@@ -501,6 +531,9 @@ typedef void (*Streaksnap__Notifications__V1__GetRequest_Closure)
 typedef void (*Streaksnap__Notifications__V1__MarkReadRequest_Closure)
                  (const Streaksnap__Notifications__V1__MarkReadRequest *message,
                   void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__MarkOneReadRequest_Closure)
+                 (const Streaksnap__Notifications__V1__MarkOneReadRequest *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Notifications__V1__MarkReadReply_Closure)
                  (const Streaksnap__Notifications__V1__MarkReadReply *message,
                   void *closure_data);
@@ -528,6 +561,7 @@ extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_co
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__get_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_one_read_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_all_read_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_request__descriptor;

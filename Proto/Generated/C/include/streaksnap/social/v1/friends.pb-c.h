@@ -35,6 +35,8 @@ typedef struct Streaksnap__Social__V1__NudgeRequest Streaksnap__Social__V1__Nudg
 typedef struct Streaksnap__Social__V1__NudgeReply Streaksnap__Social__V1__NudgeReply;
 typedef struct Streaksnap__Social__V1__FindFriendshipRequest Streaksnap__Social__V1__FindFriendshipRequest;
 typedef struct Streaksnap__Social__V1__FindFriendshipReply Streaksnap__Social__V1__FindFriendshipReply;
+typedef struct Streaksnap__Social__V1__ListFriendIDsRequest Streaksnap__Social__V1__ListFriendIDsRequest;
+typedef struct Streaksnap__Social__V1__ListFriendIDsReply Streaksnap__Social__V1__ListFriendIDsReply;
 typedef struct Streaksnap__Social__V1__GetRequestStatesRequest Streaksnap__Social__V1__GetRequestStatesRequest;
 typedef struct Streaksnap__Social__V1__GetRequestStatesReply Streaksnap__Social__V1__GetRequestStatesReply;
 typedef struct Streaksnap__Social__V1__FriendshipStateEntry Streaksnap__Social__V1__FriendshipStateEntry;
@@ -345,6 +347,27 @@ struct  Streaksnap__Social__V1__FindFriendshipReply
 #define STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__find_friendship_reply__descriptor) \
     , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__ListFriendIDsRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_FRIEND_IDS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_friend_ids_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__ListFriendIDsReply
+{
+  ProtobufCMessage base;
+  size_t n_friend_ids;
+  char **friend_ids;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_FRIEND_IDS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_friend_ids_reply__descriptor) \
+    , 0,NULL }
 
 
 struct  Streaksnap__Social__V1__GetRequestStatesRequest
@@ -723,6 +746,44 @@ Streaksnap__Social__V1__FindFriendshipReply *
 void   streaksnap__social__v1__find_friendship_reply__free_unpacked
                      (Streaksnap__Social__V1__FindFriendshipReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListFriendIDsRequest methods */
+void   streaksnap__social__v1__list_friend_ids_request__init
+                     (Streaksnap__Social__V1__ListFriendIDsRequest         *message);
+size_t streaksnap__social__v1__list_friend_ids_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest   *message);
+size_t streaksnap__social__v1__list_friend_ids_request__pack
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_friend_ids_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListFriendIDsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListFriendIDsRequest *
+       streaksnap__social__v1__list_friend_ids_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_friend_ids_request__free_unpacked
+                     (Streaksnap__Social__V1__ListFriendIDsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListFriendIDsReply methods */
+void   streaksnap__social__v1__list_friend_ids_reply__init
+                     (Streaksnap__Social__V1__ListFriendIDsReply         *message);
+size_t streaksnap__social__v1__list_friend_ids_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListFriendIDsReply   *message);
+size_t streaksnap__social__v1__list_friend_ids_reply__pack
+                     (const Streaksnap__Social__V1__ListFriendIDsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_friend_ids_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListFriendIDsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListFriendIDsReply *
+       streaksnap__social__v1__list_friend_ids_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_friend_ids_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListFriendIDsReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Social__V1__GetRequestStatesRequest methods */
 void   streaksnap__social__v1__get_request_states_request__init
                      (Streaksnap__Social__V1__GetRequestStatesRequest         *message);
@@ -836,6 +897,12 @@ typedef void (*Streaksnap__Social__V1__FindFriendshipRequest_Closure)
 typedef void (*Streaksnap__Social__V1__FindFriendshipReply_Closure)
                  (const Streaksnap__Social__V1__FindFriendshipReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListFriendIDsRequest_Closure)
+                 (const Streaksnap__Social__V1__ListFriendIDsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListFriendIDsReply_Closure)
+                 (const Streaksnap__Social__V1__ListFriendIDsReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Social__V1__GetRequestStatesRequest_Closure)
                  (const Streaksnap__Social__V1__GetRequestStatesRequest *message,
                   void *closure_data);
@@ -872,6 +939,8 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_request__d
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_ids_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_ids_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_state_entry__descriptor;

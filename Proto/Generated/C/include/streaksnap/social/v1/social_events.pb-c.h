@@ -15,6 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/social/v1/circles.pb-c.h"
 #include "streaksnap/social/v1/safety.pb-c.h"
 
 typedef struct Streaksnap__Social__V1__FriendRequestSent Streaksnap__Social__V1__FriendRequestSent;
@@ -25,10 +26,24 @@ typedef struct Streaksnap__Social__V1__UserBlocked Streaksnap__Social__V1__UserB
 typedef struct Streaksnap__Social__V1__UserUnblocked Streaksnap__Social__V1__UserUnblocked;
 typedef struct Streaksnap__Social__V1__ReportFiled Streaksnap__Social__V1__ReportFiled;
 typedef struct Streaksnap__Social__V1__ModerationActionTaken Streaksnap__Social__V1__ModerationActionTaken;
+typedef struct Streaksnap__Social__V1__CircleChanged Streaksnap__Social__V1__CircleChanged;
+typedef struct Streaksnap__Social__V1__CircleInvitationSent Streaksnap__Social__V1__CircleInvitationSent;
 
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Social__V1__CircleChange {
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_CREATED = 1,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_UPDATED = 2,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_JOINED = 3,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_LEFT = 4,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_MEMBER_REMOVED = 5,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_ROLE_CHANGED = 6,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_OWNERSHIP_TRANSFERRED = 7,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_DELETED = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE)
+} Streaksnap__Social__V1__CircleChange;
 
 /* --- messages --- */
 
@@ -146,6 +161,53 @@ struct  Streaksnap__Social__V1__ModerationActionTaken
 #define STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_action_taken__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___USER_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___USER_ID_USER_ID = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___USER_ID__CASE)
+} Streaksnap__Social__V1__CircleChanged__UserIdCase;
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___ACTOR_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___ACTOR_ID_ACTOR_ID = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___ACTOR_ID__CASE)
+} Streaksnap__Social__V1__CircleChanged__ActorIdCase;
+
+struct  Streaksnap__Social__V1__CircleChanged
+{
+  ProtobufCMessage base;
+  char *circle_id;
+  Streaksnap__Social__V1__CircleState *circle;
+  Streaksnap__Social__V1__CircleChange change;
+  Streaksnap__Social__V1__CircleChanged__UserIdCase _user_id_case;
+  union {
+    char *user_id;
+  };
+  Streaksnap__Social__V1__CircleChanged__ActorIdCase _actor_id_case;
+  union {
+    char *actor_id;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__circle_changed__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGE__CIRCLE_CHANGE_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___USER_ID__NOT_SET, {0}, STREAKSNAP__SOCIAL__V1__CIRCLE_CHANGED___ACTOR_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Social__V1__CircleInvitationSent
+{
+  ProtobufCMessage base;
+  char *circle_id;
+  char *circle_name;
+  char *from_user_id;
+  char *to_user_id;
+  char *code;
+  Google__Protobuf__Timestamp *expires_at;
+};
+#define STREAKSNAP__SOCIAL__V1__CIRCLE_INVITATION_SENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__circle_invitation_sent__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Social__V1__FriendRequestSent methods */
@@ -300,6 +362,44 @@ Streaksnap__Social__V1__ModerationActionTaken *
 void   streaksnap__social__v1__moderation_action_taken__free_unpacked
                      (Streaksnap__Social__V1__ModerationActionTaken *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__CircleChanged methods */
+void   streaksnap__social__v1__circle_changed__init
+                     (Streaksnap__Social__V1__CircleChanged         *message);
+size_t streaksnap__social__v1__circle_changed__get_packed_size
+                     (const Streaksnap__Social__V1__CircleChanged   *message);
+size_t streaksnap__social__v1__circle_changed__pack
+                     (const Streaksnap__Social__V1__CircleChanged   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__circle_changed__pack_to_buffer
+                     (const Streaksnap__Social__V1__CircleChanged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__CircleChanged *
+       streaksnap__social__v1__circle_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__circle_changed__free_unpacked
+                     (Streaksnap__Social__V1__CircleChanged *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__CircleInvitationSent methods */
+void   streaksnap__social__v1__circle_invitation_sent__init
+                     (Streaksnap__Social__V1__CircleInvitationSent         *message);
+size_t streaksnap__social__v1__circle_invitation_sent__get_packed_size
+                     (const Streaksnap__Social__V1__CircleInvitationSent   *message);
+size_t streaksnap__social__v1__circle_invitation_sent__pack
+                     (const Streaksnap__Social__V1__CircleInvitationSent   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__circle_invitation_sent__pack_to_buffer
+                     (const Streaksnap__Social__V1__CircleInvitationSent   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__CircleInvitationSent *
+       streaksnap__social__v1__circle_invitation_sent__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__circle_invitation_sent__free_unpacked
+                     (Streaksnap__Social__V1__CircleInvitationSent *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__FriendRequestSent_Closure)
@@ -326,12 +426,19 @@ typedef void (*Streaksnap__Social__V1__ReportFiled_Closure)
 typedef void (*Streaksnap__Social__V1__ModerationActionTaken_Closure)
                  (const Streaksnap__Social__V1__ModerationActionTaken *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__CircleChanged_Closure)
+                 (const Streaksnap__Social__V1__CircleChanged *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__CircleInvitationSent_Closure)
+                 (const Streaksnap__Social__V1__CircleInvitationSent *message,
+                  void *closure_data);
 
 /* --- services --- */
 
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__circle_change__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friend_request_sent__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_accepted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_ended__descriptor;
@@ -340,6 +447,8 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_blocked__de
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_unblocked__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_invitation_sent__descriptor;
 
 PROTOBUF_C__END_DECLS
 

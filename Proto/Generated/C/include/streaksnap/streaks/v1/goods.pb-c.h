@@ -16,6 +16,9 @@ PROTOBUF_C__BEGIN_DECLS
 
 
 typedef struct Streaksnap__Streaks__V1__GoodCount Streaksnap__Streaks__V1__GoodCount;
+typedef struct Streaksnap__Streaks__V1__CheckGoodsRequest Streaksnap__Streaks__V1__CheckGoodsRequest;
+typedef struct Streaksnap__Streaks__V1__CheckGoodsReply Streaksnap__Streaks__V1__CheckGoodsReply;
+typedef struct Streaksnap__Streaks__V1__GoodCheck Streaksnap__Streaks__V1__GoodCheck;
 typedef struct Streaksnap__Streaks__V1__GrantGoodsRequest Streaksnap__Streaks__V1__GrantGoodsRequest;
 typedef struct Streaksnap__Streaks__V1__GrantGoodsReply Streaksnap__Streaks__V1__GrantGoodsReply;
 typedef struct Streaksnap__Streaks__V1__TakeBackGoodsRequest Streaksnap__Streaks__V1__TakeBackGoodsRequest;
@@ -38,6 +41,51 @@ struct  Streaksnap__Streaks__V1__GoodCount
     , (char *)protobuf_c_empty_string, 0 }
 
 
+struct  Streaksnap__Streaks__V1__CheckGoodsRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  size_t n_goods;
+  Streaksnap__Streaks__V1__GoodCount **goods;
+};
+#define STREAKSNAP__STREAKS__V1__CHECK_GOODS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__check_goods_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__CheckGoodsReply
+{
+  ProtobufCMessage base;
+  size_t n_goods;
+  Streaksnap__Streaks__V1__GoodCheck **goods;
+};
+#define STREAKSNAP__STREAKS__V1__CHECK_GOODS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__check_goods_reply__descriptor) \
+    , 0,NULL }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GOOD_CHECK___REFUSED__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GOOD_CHECK___REFUSED_REFUSED = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GOOD_CHECK___REFUSED__CASE)
+} Streaksnap__Streaks__V1__GoodCheck__RefusedCase;
+
+struct  Streaksnap__Streaks__V1__GoodCheck
+{
+  ProtobufCMessage base;
+  char *good;
+  int32_t count;
+  char *message;
+  Streaksnap__Streaks__V1__GoodCheck__RefusedCase _refused_case;
+  union {
+    char *refused;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GOOD_CHECK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__good_check__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GOOD_CHECK___REFUSED__NOT_SET, {0} }
+
+
 struct  Streaksnap__Streaks__V1__GrantGoodsRequest
 {
   ProtobufCMessage base;
@@ -45,10 +93,11 @@ struct  Streaksnap__Streaks__V1__GrantGoodsRequest
   char *user_id;
   size_t n_goods;
   Streaksnap__Streaks__V1__GoodCount **goods;
+  protobuf_c_boolean keeps_credit;
 };
 #define STREAKSNAP__STREAKS__V1__GRANT_GOODS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__grant_goods_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0 }
 
 
 struct  Streaksnap__Streaks__V1__GrantGoodsReply
@@ -105,6 +154,63 @@ Streaksnap__Streaks__V1__GoodCount *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__good_count__free_unpacked
                      (Streaksnap__Streaks__V1__GoodCount *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CheckGoodsRequest methods */
+void   streaksnap__streaks__v1__check_goods_request__init
+                     (Streaksnap__Streaks__V1__CheckGoodsRequest         *message);
+size_t streaksnap__streaks__v1__check_goods_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest   *message);
+size_t streaksnap__streaks__v1__check_goods_request__pack
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__check_goods_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckGoodsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CheckGoodsRequest *
+       streaksnap__streaks__v1__check_goods_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__check_goods_request__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckGoodsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CheckGoodsReply methods */
+void   streaksnap__streaks__v1__check_goods_reply__init
+                     (Streaksnap__Streaks__V1__CheckGoodsReply         *message);
+size_t streaksnap__streaks__v1__check_goods_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply   *message);
+size_t streaksnap__streaks__v1__check_goods_reply__pack
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__check_goods_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckGoodsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CheckGoodsReply *
+       streaksnap__streaks__v1__check_goods_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__check_goods_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckGoodsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GoodCheck methods */
+void   streaksnap__streaks__v1__good_check__init
+                     (Streaksnap__Streaks__V1__GoodCheck         *message);
+size_t streaksnap__streaks__v1__good_check__get_packed_size
+                     (const Streaksnap__Streaks__V1__GoodCheck   *message);
+size_t streaksnap__streaks__v1__good_check__pack
+                     (const Streaksnap__Streaks__V1__GoodCheck   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__good_check__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GoodCheck   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GoodCheck *
+       streaksnap__streaks__v1__good_check__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__good_check__free_unpacked
+                     (Streaksnap__Streaks__V1__GoodCheck *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__GrantGoodsRequest methods */
 void   streaksnap__streaks__v1__grant_goods_request__init
@@ -187,6 +293,15 @@ void   streaksnap__streaks__v1__take_back_goods_reply__free_unpacked
 typedef void (*Streaksnap__Streaks__V1__GoodCount_Closure)
                  (const Streaksnap__Streaks__V1__GoodCount *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CheckGoodsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__CheckGoodsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CheckGoodsReply_Closure)
+                 (const Streaksnap__Streaks__V1__CheckGoodsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GoodCheck_Closure)
+                 (const Streaksnap__Streaks__V1__GoodCheck *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__GrantGoodsRequest_Closure)
                  (const Streaksnap__Streaks__V1__GrantGoodsRequest *message,
                   void *closure_data);
@@ -206,6 +321,9 @@ typedef void (*Streaksnap__Streaks__V1__TakeBackGoodsReply_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__good_count__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_goods_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_goods_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__good_check__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__take_back_goods_request__descriptor;

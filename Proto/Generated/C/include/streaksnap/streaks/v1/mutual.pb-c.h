@@ -30,11 +30,6 @@ typedef struct Streaksnap__Streaks__V1__StreakSnap Streaksnap__Streaks__V1__Stre
 typedef struct Streaksnap__Streaks__V1__CalendarDay Streaksnap__Streaks__V1__CalendarDay;
 typedef struct Streaksnap__Streaks__V1__GetCalendarRequest Streaksnap__Streaks__V1__GetCalendarRequest;
 typedef struct Streaksnap__Streaks__V1__MonthCalendar Streaksnap__Streaks__V1__MonthCalendar;
-typedef struct Streaksnap__Streaks__V1__GetMilestoneDataRequest Streaksnap__Streaks__V1__GetMilestoneDataRequest;
-typedef struct Streaksnap__Streaks__V1__MilestoneData Streaksnap__Streaks__V1__MilestoneData;
-typedef struct Streaksnap__Streaks__V1__MilestoneMark Streaksnap__Streaks__V1__MilestoneMark;
-typedef struct Streaksnap__Streaks__V1__CardText Streaksnap__Streaks__V1__CardText;
-typedef struct Streaksnap__Streaks__V1__CardStyle Streaksnap__Streaks__V1__CardStyle;
 typedef struct Streaksnap__Streaks__V1__StartStreakRequest Streaksnap__Streaks__V1__StartStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StartStreakReply Streaksnap__Streaks__V1__StartStreakReply;
 typedef struct Streaksnap__Streaks__V1__RecoverRequest Streaksnap__Streaks__V1__RecoverRequest;
@@ -52,8 +47,6 @@ typedef struct Streaksnap__Streaks__V1__ContributionOutcome Streaksnap__Streaks_
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesRequest Streaksnap__Streaks__V1__ListOpenDatesRequest;
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesReply Streaksnap__Streaks__V1__ListOpenDatesReply;
 typedef struct Streaksnap__Streaks__V1__OpenDate Streaksnap__Streaks__V1__OpenDate;
-typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsRequest Streaksnap__Streaks__V1__GetMilestoneFactsRequest;
-typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsReply Streaksnap__Streaks__V1__GetMilestoneFactsReply;
 typedef struct Streaksnap__Streaks__V1__GetMembershipRequest Streaksnap__Streaks__V1__GetMembershipRequest;
 typedef struct Streaksnap__Streaks__V1__GetMembershipReply Streaksnap__Streaks__V1__GetMembershipReply;
 
@@ -330,127 +323,6 @@ struct  Streaksnap__Streaks__V1__MonthCalendar
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0 }
 
 
-struct  Streaksnap__Streaks__V1__GetMilestoneDataRequest
-{
-  ProtobufCMessage base;
-  char *streak_id;
-};
-#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_DATA_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_data_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
-
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE_FROM_DATE = 10
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__CASE)
-} Streaksnap__Streaks__V1__MilestoneData__FromDateCase;
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE_TO_DATE = 11
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__CASE)
-} Streaksnap__Streaks__V1__MilestoneData__ToDateCase;
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID_MILESTONE_ID = 14
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__CASE)
-} Streaksnap__Streaks__V1__MilestoneData__MilestoneIdCase;
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL_IMAGE_URL = 15
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__CASE)
-} Streaksnap__Streaks__V1__MilestoneData__ImageUrlCase;
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL_SHARE_URL = 16
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__CASE)
-} Streaksnap__Streaks__V1__MilestoneData__ShareUrlCase;
-
-struct  Streaksnap__Streaks__V1__MilestoneData
-{
-  ProtobufCMessage base;
-  char *streak_id;
-  int32_t current_count;
-  int32_t longest_count;
-  int32_t milestone;
-  size_t n_reached;
-  Streaksnap__Streaks__V1__MilestoneMark **reached;
-  int32_t next_milestone;
-  int32_t days_to_next_milestone;
-  Streaksnap__Common__V1__UserSummary *you;
-  Streaksnap__Common__V1__UserSummary *friend_;
-  Streaksnap__Streaks__V1__CardText *text;
-  size_t n_styles;
-  Streaksnap__Streaks__V1__CardStyle **styles;
-  Streaksnap__Streaks__V1__MilestoneData__FromDateCase _from_date_case;
-  union {
-    char *from_date;
-  };
-  Streaksnap__Streaks__V1__MilestoneData__ToDateCase _to_date_case;
-  union {
-    char *to_date;
-  };
-  Streaksnap__Streaks__V1__MilestoneData__MilestoneIdCase _milestone_id_case;
-  union {
-    char *milestone_id;
-  };
-  Streaksnap__Streaks__V1__MilestoneData__ImageUrlCase _image_url_case;
-  union {
-    char *image_url;
-  };
-  Streaksnap__Streaks__V1__MilestoneData__ShareUrlCase _share_url_case;
-  union {
-    char *share_url;
-  };
-};
-#define STREAKSNAP__STREAKS__V1__MILESTONE_DATA__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_data__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0, 0, 0,NULL, 0, 0, NULL, NULL, NULL, 0,NULL, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__NOT_SET, {0} }
-
-
-struct  Streaksnap__Streaks__V1__MilestoneMark
-{
-  ProtobufCMessage base;
-  int32_t count;
-  char *date;
-};
-#define STREAKSNAP__STREAKS__V1__MILESTONE_MARK__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_mark__descriptor) \
-    , 0, (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Streaks__V1__CardText
-{
-  ProtobufCMessage base;
-  char *emoji;
-  char *title;
-  char *names;
-  char *dates;
-  char *watermark;
-  char *share;
-};
-#define STREAKSNAP__STREAKS__V1__CARD_TEXT__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__card_text__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Streaks__V1__CardStyle
-{
-  ProtobufCMessage base;
-  char *name;
-  char *from_color;
-  char *to_color;
-  char *text_color;
-};
-#define STREAKSNAP__STREAKS__V1__CARD_STYLE__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__card_style__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
-
-
 struct  Streaksnap__Streaks__V1__StartStreakRequest
 {
   ProtobufCMessage base;
@@ -723,52 +595,6 @@ struct  Streaksnap__Streaks__V1__OpenDate
 #define STREAKSNAP__STREAKS__V1__OPEN_DATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__open_date__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Streaks__V1__GetMilestoneFactsRequest
-{
-  ProtobufCMessage base;
-  char *user_id;
-  char *streak_id;
-  int32_t milestone;
-};
-#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
-
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE_FROM_DATE = 5
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__CASE)
-} Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase;
-
-typedef enum {
-  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET = 0,
-  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE_TO_DATE = 6
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__CASE)
-} Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase;
-
-struct  Streaksnap__Streaks__V1__GetMilestoneFactsReply
-{
-  ProtobufCMessage base;
-  protobuf_c_boolean is_member;
-  protobuf_c_boolean is_reached;
-  int32_t milestone;
-  int32_t current_count;
-  char *friend_id;
-  Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase _from_date_case;
-  union {
-    char *from_date;
-  };
-  Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase _to_date_case;
-  union {
-    char *to_date;
-  };
-};
-#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor) \
-    , 0, 0, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__GetMembershipRequest
@@ -1057,101 +883,6 @@ Streaksnap__Streaks__V1__MonthCalendar *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__month_calendar__free_unpacked
                      (Streaksnap__Streaks__V1__MonthCalendar *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__GetMilestoneDataRequest methods */
-void   streaksnap__streaks__v1__get_milestone_data_request__init
-                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest         *message);
-size_t streaksnap__streaks__v1__get_milestone_data_request__get_packed_size
-                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message);
-size_t streaksnap__streaks__v1__get_milestone_data_request__pack
-                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__get_milestone_data_request__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__GetMilestoneDataRequest *
-       streaksnap__streaks__v1__get_milestone_data_request__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__get_milestone_data_request__free_unpacked
-                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__MilestoneData methods */
-void   streaksnap__streaks__v1__milestone_data__init
-                     (Streaksnap__Streaks__V1__MilestoneData         *message);
-size_t streaksnap__streaks__v1__milestone_data__get_packed_size
-                     (const Streaksnap__Streaks__V1__MilestoneData   *message);
-size_t streaksnap__streaks__v1__milestone_data__pack
-                     (const Streaksnap__Streaks__V1__MilestoneData   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__milestone_data__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__MilestoneData   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__MilestoneData *
-       streaksnap__streaks__v1__milestone_data__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__milestone_data__free_unpacked
-                     (Streaksnap__Streaks__V1__MilestoneData *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__MilestoneMark methods */
-void   streaksnap__streaks__v1__milestone_mark__init
-                     (Streaksnap__Streaks__V1__MilestoneMark         *message);
-size_t streaksnap__streaks__v1__milestone_mark__get_packed_size
-                     (const Streaksnap__Streaks__V1__MilestoneMark   *message);
-size_t streaksnap__streaks__v1__milestone_mark__pack
-                     (const Streaksnap__Streaks__V1__MilestoneMark   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__milestone_mark__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__MilestoneMark   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__MilestoneMark *
-       streaksnap__streaks__v1__milestone_mark__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__milestone_mark__free_unpacked
-                     (Streaksnap__Streaks__V1__MilestoneMark *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__CardText methods */
-void   streaksnap__streaks__v1__card_text__init
-                     (Streaksnap__Streaks__V1__CardText         *message);
-size_t streaksnap__streaks__v1__card_text__get_packed_size
-                     (const Streaksnap__Streaks__V1__CardText   *message);
-size_t streaksnap__streaks__v1__card_text__pack
-                     (const Streaksnap__Streaks__V1__CardText   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__card_text__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__CardText   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__CardText *
-       streaksnap__streaks__v1__card_text__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__card_text__free_unpacked
-                     (Streaksnap__Streaks__V1__CardText *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__CardStyle methods */
-void   streaksnap__streaks__v1__card_style__init
-                     (Streaksnap__Streaks__V1__CardStyle         *message);
-size_t streaksnap__streaks__v1__card_style__get_packed_size
-                     (const Streaksnap__Streaks__V1__CardStyle   *message);
-size_t streaksnap__streaks__v1__card_style__pack
-                     (const Streaksnap__Streaks__V1__CardStyle   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__card_style__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__CardStyle   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__CardStyle *
-       streaksnap__streaks__v1__card_style__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__card_style__free_unpacked
-                     (Streaksnap__Streaks__V1__CardStyle *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__StartStreakRequest methods */
 void   streaksnap__streaks__v1__start_streak_request__init
@@ -1476,44 +1207,6 @@ Streaksnap__Streaks__V1__OpenDate *
 void   streaksnap__streaks__v1__open_date__free_unpacked
                      (Streaksnap__Streaks__V1__OpenDate *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__GetMilestoneFactsRequest methods */
-void   streaksnap__streaks__v1__get_milestone_facts_request__init
-                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message);
-size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message);
-size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
-       streaksnap__streaks__v1__get_milestone_facts_request__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
-                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__GetMilestoneFactsReply methods */
-void   streaksnap__streaks__v1__get_milestone_facts_reply__init
-                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message);
-size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message);
-size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
-                      uint8_t             *out);
-size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__GetMilestoneFactsReply *
-       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
-                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
-                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__GetMembershipRequest methods */
 void   streaksnap__streaks__v1__get_membership_request__init
                      (Streaksnap__Streaks__V1__GetMembershipRequest         *message);
@@ -1593,21 +1286,6 @@ typedef void (*Streaksnap__Streaks__V1__GetCalendarRequest_Closure)
 typedef void (*Streaksnap__Streaks__V1__MonthCalendar_Closure)
                  (const Streaksnap__Streaks__V1__MonthCalendar *message,
                   void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__GetMilestoneDataRequest_Closure)
-                 (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__MilestoneData_Closure)
-                 (const Streaksnap__Streaks__V1__MilestoneData *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__MilestoneMark_Closure)
-                 (const Streaksnap__Streaks__V1__MilestoneMark *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__CardText_Closure)
-                 (const Streaksnap__Streaks__V1__CardText *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__CardStyle_Closure)
-                 (const Streaksnap__Streaks__V1__CardStyle *message,
-                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__StartStreakRequest_Closure)
                  (const Streaksnap__Streaks__V1__StartStreakRequest *message,
                   void *closure_data);
@@ -1659,12 +1337,6 @@ typedef void (*Streaksnap__Streaks__V1__ListOpenDatesReply_Closure)
 typedef void (*Streaksnap__Streaks__V1__OpenDate_Closure)
                  (const Streaksnap__Streaks__V1__OpenDate *message,
                   void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsRequest_Closure)
-                 (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsReply_Closure)
-                 (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
-                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__GetMembershipRequest_Closure)
                  (const Streaksnap__Streaks__V1__GetMembershipRequest *message,
                   void *closure_data);
@@ -1693,11 +1365,6 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_snap__de
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_calendar_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__month_calendar__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_data_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_mark__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_text__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_style__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_request__descriptor;
@@ -1715,8 +1382,6 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__contribution_ou
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_reply__descriptor;
 

@@ -31,10 +31,68 @@ typedef struct Streaksnap__Streaks__V1__SnapWindowOpened Streaksnap__Streaks__V1
 typedef struct Streaksnap__Streaks__V1__SnapWindowClosing Streaksnap__Streaks__V1__SnapWindowClosing;
 typedef struct Streaksnap__Streaks__V1__StreaksAtRisk Streaksnap__Streaks__V1__StreaksAtRisk;
 typedef struct Streaksnap__Streaks__V1__StreakAtRisk Streaksnap__Streaks__V1__StreakAtRisk;
+typedef struct Streaksnap__Streaks__V1__SoloStreakStarted Streaksnap__Streaks__V1__SoloStreakStarted;
+typedef struct Streaksnap__Streaks__V1__SoloStreakExtended Streaksnap__Streaks__V1__SoloStreakExtended;
+typedef struct Streaksnap__Streaks__V1__MilestoneRewards Streaksnap__Streaks__V1__MilestoneRewards;
+typedef struct Streaksnap__Streaks__V1__SoloMilestoneReached Streaksnap__Streaks__V1__SoloMilestoneReached;
+typedef struct Streaksnap__Streaks__V1__SoloStreakBroken Streaksnap__Streaks__V1__SoloStreakBroken;
+typedef struct Streaksnap__Streaks__V1__SoloStreakRestored Streaksnap__Streaks__V1__SoloStreakRestored;
+typedef struct Streaksnap__Streaks__V1__FreezeUsed Streaksnap__Streaks__V1__FreezeUsed;
+typedef struct Streaksnap__Streaks__V1__FreezeReturned Streaksnap__Streaks__V1__FreezeReturned;
+typedef struct Streaksnap__Streaks__V1__FreezeEarned Streaksnap__Streaks__V1__FreezeEarned;
+typedef struct Streaksnap__Streaks__V1__StreakPaused Streaksnap__Streaks__V1__StreakPaused;
+typedef struct Streaksnap__Streaks__V1__PauseEnded Streaksnap__Streaks__V1__PauseEnded;
+typedef struct Streaksnap__Streaks__V1__ProtectionUsed Streaksnap__Streaks__V1__ProtectionUsed;
+typedef struct Streaksnap__Streaks__V1__ProtectionReturned Streaksnap__Streaks__V1__ProtectionReturned;
+typedef struct Streaksnap__Streaks__V1__CheckInUpdated Streaksnap__Streaks__V1__CheckInUpdated;
+typedef struct Streaksnap__Streaks__V1__SoloStreakEnded Streaksnap__Streaks__V1__SoloStreakEnded;
+typedef struct Streaksnap__Streaks__V1__CoinsEarned Streaksnap__Streaks__V1__CoinsEarned;
+typedef struct Streaksnap__Streaks__V1__CircleCheckedIn Streaksnap__Streaks__V1__CircleCheckedIn;
+typedef struct Streaksnap__Streaks__V1__TeamStreakStarted Streaksnap__Streaks__V1__TeamStreakStarted;
+typedef struct Streaksnap__Streaks__V1__TeamStreakExtended Streaksnap__Streaks__V1__TeamStreakExtended;
+typedef struct Streaksnap__Streaks__V1__TeamMilestoneReached Streaksnap__Streaks__V1__TeamMilestoneReached;
+typedef struct Streaksnap__Streaks__V1__TeamGraceStarted Streaksnap__Streaks__V1__TeamGraceStarted;
+typedef struct Streaksnap__Streaks__V1__TeamAtRisk Streaksnap__Streaks__V1__TeamAtRisk;
+typedef struct Streaksnap__Streaks__V1__TeamStreakBroken Streaksnap__Streaks__V1__TeamStreakBroken;
+typedef struct Streaksnap__Streaks__V1__TeamStreakRestored Streaksnap__Streaks__V1__TeamStreakRestored;
+typedef struct Streaksnap__Streaks__V1__TeamStreakEnded Streaksnap__Streaks__V1__TeamStreakEnded;
 
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Streaks__V1__SoloKind {
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED = 0,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_CHECK_IN = 2,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_DAILY_SNAP = 3,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_RECIPE_CREATION = 4,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_CHALLENGE_COMPLETION = 5,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_SOCIAL_SHARE = 6,
+  STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_HEALTHY_EATING = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SOLO_KIND)
+} Streaksnap__Streaks__V1__SoloKind;
+typedef enum _Streaksnap__Streaks__V1__ExtendedVia {
+  STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_UNSPECIFIED = 0,
+  STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_CONTRIBUTION = 1,
+  STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_FREEZE = 2,
+  STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_FILL = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__EXTENDED_VIA)
+} Streaksnap__Streaks__V1__ExtendedVia;
+typedef enum _Streaksnap__Streaks__V1__SoloReason {
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_UNSPECIFIED = 0,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_MISSED = 1,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_MODERATION = 2,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_LATE_OR_OUTAGE = 3,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_REPAIR = 4,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_FILL = 5,
+  STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_FREEZE = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SOLO_REASON)
+} Streaksnap__Streaks__V1__SoloReason;
+typedef enum _Streaksnap__Streaks__V1__ProtectionKind {
+  STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_UNSPECIFIED = 0,
+  STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_INSURANCE = 1,
+  STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_SHIELD = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__PROTECTION_KIND)
+} Streaksnap__Streaks__V1__ProtectionKind;
 
 /* --- messages --- */
 
@@ -61,10 +119,11 @@ struct  Streaksnap__Streaks__V1__SnapCounted
   protobuf_c_boolean date_completed;
   int32_t current_count;
   Google__Protobuf__Timestamp *counted_at;
+  Google__Protobuf__Timestamp *received_at;
 };
 #define STREAKSNAP__STREAKS__V1__SNAP_COUNTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__snap_counted__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL }
 
 
 struct  Streaksnap__Streaks__V1__MilestoneReached
@@ -257,6 +316,427 @@ struct  Streaksnap__Streaks__V1__StreakAtRisk
 };
 #define STREAKSNAP__STREAKS__V1__STREAK_AT_RISK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakStarted
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  Google__Protobuf__Timestamp *at;
+  int32_t user_level;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_STARTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_started__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakExtended
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *date;
+  int32_t count;
+  int32_t longest;
+  char *run_start;
+  Streaksnap__Streaks__V1__ExtendedVia via;
+  Google__Protobuf__Timestamp *at;
+  Streaksnap__Streaks__V1__ExtendedVia replaces;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_EXTENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_extended__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_UNSPECIFIED, NULL, STREAKSNAP__STREAKS__V1__EXTENDED_VIA__EXTENDED_VIA_UNSPECIFIED }
+
+
+struct  Streaksnap__Streaks__V1__MilestoneRewards
+{
+  ProtobufCMessage base;
+  int32_t xp;
+  int32_t coins;
+  int32_t freezes;
+  size_t n_badges;
+  char **badges;
+  size_t n_unlocks;
+  char **unlocks;
+};
+#define STREAKSNAP__STREAKS__V1__MILESTONE_REWARDS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_rewards__descriptor) \
+    , 0, 0, 0, 0,NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloMilestoneReached
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *date;
+  int32_t count;
+  protobuf_c_boolean first_time;
+  Google__Protobuf__Timestamp *at;
+  Streaksnap__Streaks__V1__MilestoneRewards *rewards_claimed;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_MILESTONE_REACHED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_milestone_reached__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakBroken
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  int32_t count;
+  char *missed_date;
+  Google__Protobuf__Timestamp *broken_at;
+  Streaksnap__Streaks__V1__SoloReason reason;
+  Google__Protobuf__Timestamp *repairable_until;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_BROKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_broken__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, 0, (char *)protobuf_c_empty_string, NULL, STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakRestored
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  int32_t count;
+  char *missed_date;
+  Streaksnap__Streaks__V1__SoloReason reason;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_RESTORED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_restored__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_REASON__SOLO_REASON_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Streaks__V1__FreezeUsed
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *date;
+  int32_t freezes_left;
+  protobuf_c_boolean by_hand;
+  int32_t count;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__FREEZE_USED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__freeze_used__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__FreezeReturned
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *date;
+  int32_t freezes_left;
+  Google__Protobuf__Timestamp *at;
+  protobuf_c_boolean by_hand;
+};
+#define STREAKSNAP__STREAKS__V1__FREEZE_RETURNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__freeze_returned__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__FreezeEarned
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *date;
+  int32_t count;
+  int32_t freezes;
+  int32_t freezes_left;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__FREEZE_EARNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__freeze_earned__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreakPaused
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *from_date;
+  char *until_date;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_PAUSED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_paused__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__PauseEnded
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  char *until_date;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__PAUSE_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__pause_ended__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__ProtectionUsed
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  Streaksnap__Streaks__V1__ProtectionKind protection;
+  char *date;
+  char *operation_id;
+  Google__Protobuf__Timestamp *at;
+  int32_t count;
+};
+#define STREAKSNAP__STREAKS__V1__PROTECTION_USED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__protection_used__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__ProtectionReturned
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  Streaksnap__Streaks__V1__ProtectionKind protection;
+  char *date;
+  char *operation_id;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__PROTECTION_RETURNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__protection_returned__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__CheckInUpdated
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__CHECK_IN_UPDATED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__check_in_updated__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakEnded
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_ended__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Streaks__V1__CoinsEarned
+{
+  ProtobufCMessage base;
+  char *user_id;
+  int64_t amount;
+  char *cause;
+  char *key;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__COINS_EARNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__coins_earned__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___MOOD__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___MOOD_MOOD = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___MOOD__CASE)
+} Streaksnap__Streaks__V1__CircleCheckedIn__MoodCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___ENERGY__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___ENERGY_ENERGY = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___ENERGY__CASE)
+} Streaksnap__Streaks__V1__CircleCheckedIn__EnergyCase;
+
+struct  Streaksnap__Streaks__V1__CircleCheckedIn
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *circle_id;
+  char *operation_id;
+  Google__Protobuf__Timestamp *received_at;
+  Google__Protobuf__Timestamp *check_in_time;
+  char *date;
+  Streaksnap__Streaks__V1__CircleCheckedIn__MoodCase _mood_case;
+  union {
+    int32_t mood;
+  };
+  Streaksnap__Streaks__V1__CircleCheckedIn__EnergyCase _energy_case;
+  union {
+    int32_t energy;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__circle_checked_in__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___MOOD__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__CIRCLE_CHECKED_IN___ENERGY__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__TeamStreakStarted
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_STREAK_STARTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_started__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__TeamStreakExtended
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_member_ids;
+  char **member_ids;
+  char *date;
+  int32_t count;
+  int32_t longest;
+  char *run_start;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_STREAK_EXTENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_extended__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__TeamMilestoneReached
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_member_ids;
+  char **member_ids;
+  char *date;
+  int32_t count;
+  Google__Protobuf__Timestamp *at;
+  protobuf_c_boolean first_time;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_MILESTONE_REACHED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_milestone_reached__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__TeamGraceStarted
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_member_ids;
+  char **member_ids;
+  char *date;
+  int32_t count;
+  int32_t missing;
+  Google__Protobuf__Timestamp *grace_until;
+  size_t n_waiting_ids;
+  char **waiting_ids;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_GRACE_STARTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_grace_started__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__TeamAtRisk
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_waiting_ids;
+  char **waiting_ids;
+  char *date;
+  int32_t count;
+  int32_t missing;
+  Google__Protobuf__Timestamp *deadline_at;
+  protobuf_c_boolean grace_available;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_AT_RISK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__TeamStreakBroken
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_member_ids;
+  char **member_ids;
+  char *missed_date;
+  int32_t count;
+  Google__Protobuf__Timestamp *broken_at;
+  Google__Protobuf__Timestamp *repairable_until;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_STREAK_BROKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_broken__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, NULL, NULL }
+
+
+struct  Streaksnap__Streaks__V1__TeamStreakRestored
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  char *circle_name;
+  size_t n_member_ids;
+  char **member_ids;
+  char *missed_date;
+  int32_t count;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_STREAK_RESTORED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_restored__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__TeamStreakEnded
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *circle_id;
+  int32_t count;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__TEAM_STREAK_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_ended__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
 
 
@@ -545,6 +1025,481 @@ Streaksnap__Streaks__V1__StreakAtRisk *
 void   streaksnap__streaks__v1__streak_at_risk__free_unpacked
                      (Streaksnap__Streaks__V1__StreakAtRisk *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakStarted methods */
+void   streaksnap__streaks__v1__solo_streak_started__init
+                     (Streaksnap__Streaks__V1__SoloStreakStarted         *message);
+size_t streaksnap__streaks__v1__solo_streak_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted   *message);
+size_t streaksnap__streaks__v1__solo_streak_started__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakStarted   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakStarted *
+       streaksnap__streaks__v1__solo_streak_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_started__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakStarted *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakExtended methods */
+void   streaksnap__streaks__v1__solo_streak_extended__init
+                     (Streaksnap__Streaks__V1__SoloStreakExtended         *message);
+size_t streaksnap__streaks__v1__solo_streak_extended__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended   *message);
+size_t streaksnap__streaks__v1__solo_streak_extended__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_extended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakExtended   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakExtended *
+       streaksnap__streaks__v1__solo_streak_extended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_extended__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakExtended *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__MilestoneRewards methods */
+void   streaksnap__streaks__v1__milestone_rewards__init
+                     (Streaksnap__Streaks__V1__MilestoneRewards         *message);
+size_t streaksnap__streaks__v1__milestone_rewards__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneRewards   *message);
+size_t streaksnap__streaks__v1__milestone_rewards__pack
+                     (const Streaksnap__Streaks__V1__MilestoneRewards   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__milestone_rewards__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneRewards   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__MilestoneRewards *
+       streaksnap__streaks__v1__milestone_rewards__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__milestone_rewards__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneRewards *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloMilestoneReached methods */
+void   streaksnap__streaks__v1__solo_milestone_reached__init
+                     (Streaksnap__Streaks__V1__SoloMilestoneReached         *message);
+size_t streaksnap__streaks__v1__solo_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached   *message);
+size_t streaksnap__streaks__v1__solo_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloMilestoneReached   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloMilestoneReached *
+       streaksnap__streaks__v1__solo_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloMilestoneReached *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakBroken methods */
+void   streaksnap__streaks__v1__solo_streak_broken__init
+                     (Streaksnap__Streaks__V1__SoloStreakBroken         *message);
+size_t streaksnap__streaks__v1__solo_streak_broken__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken   *message);
+size_t streaksnap__streaks__v1__solo_streak_broken__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_broken__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakBroken   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakBroken *
+       streaksnap__streaks__v1__solo_streak_broken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_broken__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakBroken *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakRestored methods */
+void   streaksnap__streaks__v1__solo_streak_restored__init
+                     (Streaksnap__Streaks__V1__SoloStreakRestored         *message);
+size_t streaksnap__streaks__v1__solo_streak_restored__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored   *message);
+size_t streaksnap__streaks__v1__solo_streak_restored__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_restored__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakRestored   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakRestored *
+       streaksnap__streaks__v1__solo_streak_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_restored__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakRestored *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__FreezeUsed methods */
+void   streaksnap__streaks__v1__freeze_used__init
+                     (Streaksnap__Streaks__V1__FreezeUsed         *message);
+size_t streaksnap__streaks__v1__freeze_used__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeUsed   *message);
+size_t streaksnap__streaks__v1__freeze_used__pack
+                     (const Streaksnap__Streaks__V1__FreezeUsed   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__freeze_used__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeUsed   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__FreezeUsed *
+       streaksnap__streaks__v1__freeze_used__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__freeze_used__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeUsed *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__FreezeReturned methods */
+void   streaksnap__streaks__v1__freeze_returned__init
+                     (Streaksnap__Streaks__V1__FreezeReturned         *message);
+size_t streaksnap__streaks__v1__freeze_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeReturned   *message);
+size_t streaksnap__streaks__v1__freeze_returned__pack
+                     (const Streaksnap__Streaks__V1__FreezeReturned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__freeze_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeReturned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__FreezeReturned *
+       streaksnap__streaks__v1__freeze_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__freeze_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeReturned *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__FreezeEarned methods */
+void   streaksnap__streaks__v1__freeze_earned__init
+                     (Streaksnap__Streaks__V1__FreezeEarned         *message);
+size_t streaksnap__streaks__v1__freeze_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__FreezeEarned   *message);
+size_t streaksnap__streaks__v1__freeze_earned__pack
+                     (const Streaksnap__Streaks__V1__FreezeEarned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__freeze_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__FreezeEarned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__FreezeEarned *
+       streaksnap__streaks__v1__freeze_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__freeze_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__FreezeEarned *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakPaused methods */
+void   streaksnap__streaks__v1__streak_paused__init
+                     (Streaksnap__Streaks__V1__StreakPaused         *message);
+size_t streaksnap__streaks__v1__streak_paused__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPaused   *message);
+size_t streaksnap__streaks__v1__streak_paused__pack
+                     (const Streaksnap__Streaks__V1__StreakPaused   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_paused__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPaused   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakPaused *
+       streaksnap__streaks__v1__streak_paused__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_paused__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPaused *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__PauseEnded methods */
+void   streaksnap__streaks__v1__pause_ended__init
+                     (Streaksnap__Streaks__V1__PauseEnded         *message);
+size_t streaksnap__streaks__v1__pause_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__PauseEnded   *message);
+size_t streaksnap__streaks__v1__pause_ended__pack
+                     (const Streaksnap__Streaks__V1__PauseEnded   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__pause_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__PauseEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__PauseEnded *
+       streaksnap__streaks__v1__pause_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__pause_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__PauseEnded *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ProtectionUsed methods */
+void   streaksnap__streaks__v1__protection_used__init
+                     (Streaksnap__Streaks__V1__ProtectionUsed         *message);
+size_t streaksnap__streaks__v1__protection_used__get_packed_size
+                     (const Streaksnap__Streaks__V1__ProtectionUsed   *message);
+size_t streaksnap__streaks__v1__protection_used__pack
+                     (const Streaksnap__Streaks__V1__ProtectionUsed   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__protection_used__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ProtectionUsed   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ProtectionUsed *
+       streaksnap__streaks__v1__protection_used__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__protection_used__free_unpacked
+                     (Streaksnap__Streaks__V1__ProtectionUsed *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ProtectionReturned methods */
+void   streaksnap__streaks__v1__protection_returned__init
+                     (Streaksnap__Streaks__V1__ProtectionReturned         *message);
+size_t streaksnap__streaks__v1__protection_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__ProtectionReturned   *message);
+size_t streaksnap__streaks__v1__protection_returned__pack
+                     (const Streaksnap__Streaks__V1__ProtectionReturned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__protection_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ProtectionReturned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ProtectionReturned *
+       streaksnap__streaks__v1__protection_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__protection_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__ProtectionReturned *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CheckInUpdated methods */
+void   streaksnap__streaks__v1__check_in_updated__init
+                     (Streaksnap__Streaks__V1__CheckInUpdated         *message);
+size_t streaksnap__streaks__v1__check_in_updated__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckInUpdated   *message);
+size_t streaksnap__streaks__v1__check_in_updated__pack
+                     (const Streaksnap__Streaks__V1__CheckInUpdated   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__check_in_updated__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckInUpdated   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CheckInUpdated *
+       streaksnap__streaks__v1__check_in_updated__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__check_in_updated__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckInUpdated *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakEnded methods */
+void   streaksnap__streaks__v1__solo_streak_ended__init
+                     (Streaksnap__Streaks__V1__SoloStreakEnded         *message);
+size_t streaksnap__streaks__v1__solo_streak_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded   *message);
+size_t streaksnap__streaks__v1__solo_streak_ended__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakEnded *
+       streaksnap__streaks__v1__solo_streak_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakEnded *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CoinsEarned methods */
+void   streaksnap__streaks__v1__coins_earned__init
+                     (Streaksnap__Streaks__V1__CoinsEarned         *message);
+size_t streaksnap__streaks__v1__coins_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__CoinsEarned   *message);
+size_t streaksnap__streaks__v1__coins_earned__pack
+                     (const Streaksnap__Streaks__V1__CoinsEarned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__coins_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CoinsEarned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CoinsEarned *
+       streaksnap__streaks__v1__coins_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__coins_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__CoinsEarned *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CircleCheckedIn methods */
+void   streaksnap__streaks__v1__circle_checked_in__init
+                     (Streaksnap__Streaks__V1__CircleCheckedIn         *message);
+size_t streaksnap__streaks__v1__circle_checked_in__get_packed_size
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn   *message);
+size_t streaksnap__streaks__v1__circle_checked_in__pack
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__circle_checked_in__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CircleCheckedIn   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CircleCheckedIn *
+       streaksnap__streaks__v1__circle_checked_in__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__circle_checked_in__free_unpacked
+                     (Streaksnap__Streaks__V1__CircleCheckedIn *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamStreakStarted methods */
+void   streaksnap__streaks__v1__team_streak_started__init
+                     (Streaksnap__Streaks__V1__TeamStreakStarted         *message);
+size_t streaksnap__streaks__v1__team_streak_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted   *message);
+size_t streaksnap__streaks__v1__team_streak_started__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_streak_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakStarted   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamStreakStarted *
+       streaksnap__streaks__v1__team_streak_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_streak_started__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakStarted *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamStreakExtended methods */
+void   streaksnap__streaks__v1__team_streak_extended__init
+                     (Streaksnap__Streaks__V1__TeamStreakExtended         *message);
+size_t streaksnap__streaks__v1__team_streak_extended__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended   *message);
+size_t streaksnap__streaks__v1__team_streak_extended__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_streak_extended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakExtended   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamStreakExtended *
+       streaksnap__streaks__v1__team_streak_extended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_streak_extended__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakExtended *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamMilestoneReached methods */
+void   streaksnap__streaks__v1__team_milestone_reached__init
+                     (Streaksnap__Streaks__V1__TeamMilestoneReached         *message);
+size_t streaksnap__streaks__v1__team_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached   *message);
+size_t streaksnap__streaks__v1__team_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamMilestoneReached   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamMilestoneReached *
+       streaksnap__streaks__v1__team_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamMilestoneReached *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamGraceStarted methods */
+void   streaksnap__streaks__v1__team_grace_started__init
+                     (Streaksnap__Streaks__V1__TeamGraceStarted         *message);
+size_t streaksnap__streaks__v1__team_grace_started__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted   *message);
+size_t streaksnap__streaks__v1__team_grace_started__pack
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_grace_started__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamGraceStarted   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamGraceStarted *
+       streaksnap__streaks__v1__team_grace_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_grace_started__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamGraceStarted *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamAtRisk methods */
+void   streaksnap__streaks__v1__team_at_risk__init
+                     (Streaksnap__Streaks__V1__TeamAtRisk         *message);
+size_t streaksnap__streaks__v1__team_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamAtRisk   *message);
+size_t streaksnap__streaks__v1__team_at_risk__pack
+                     (const Streaksnap__Streaks__V1__TeamAtRisk   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamAtRisk   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamAtRisk *
+       streaksnap__streaks__v1__team_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamAtRisk *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamStreakBroken methods */
+void   streaksnap__streaks__v1__team_streak_broken__init
+                     (Streaksnap__Streaks__V1__TeamStreakBroken         *message);
+size_t streaksnap__streaks__v1__team_streak_broken__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken   *message);
+size_t streaksnap__streaks__v1__team_streak_broken__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_streak_broken__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakBroken   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamStreakBroken *
+       streaksnap__streaks__v1__team_streak_broken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_streak_broken__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakBroken *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamStreakRestored methods */
+void   streaksnap__streaks__v1__team_streak_restored__init
+                     (Streaksnap__Streaks__V1__TeamStreakRestored         *message);
+size_t streaksnap__streaks__v1__team_streak_restored__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored   *message);
+size_t streaksnap__streaks__v1__team_streak_restored__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_streak_restored__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakRestored   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamStreakRestored *
+       streaksnap__streaks__v1__team_streak_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_streak_restored__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakRestored *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__TeamStreakEnded methods */
+void   streaksnap__streaks__v1__team_streak_ended__init
+                     (Streaksnap__Streaks__V1__TeamStreakEnded         *message);
+size_t streaksnap__streaks__v1__team_streak_ended__get_packed_size
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded   *message);
+size_t streaksnap__streaks__v1__team_streak_ended__pack
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__team_streak_ended__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__TeamStreakEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__TeamStreakEnded *
+       streaksnap__streaks__v1__team_streak_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__team_streak_ended__free_unpacked
+                     (Streaksnap__Streaks__V1__TeamStreakEnded *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -592,12 +1547,91 @@ typedef void (*Streaksnap__Streaks__V1__StreaksAtRisk_Closure)
 typedef void (*Streaksnap__Streaks__V1__StreakAtRisk_Closure)
                  (const Streaksnap__Streaks__V1__StreakAtRisk *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakStarted_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakStarted *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakExtended_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakExtended *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__MilestoneRewards_Closure)
+                 (const Streaksnap__Streaks__V1__MilestoneRewards *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloMilestoneReached_Closure)
+                 (const Streaksnap__Streaks__V1__SoloMilestoneReached *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakBroken_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakBroken *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakRestored_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakRestored *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__FreezeUsed_Closure)
+                 (const Streaksnap__Streaks__V1__FreezeUsed *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__FreezeReturned_Closure)
+                 (const Streaksnap__Streaks__V1__FreezeReturned *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__FreezeEarned_Closure)
+                 (const Streaksnap__Streaks__V1__FreezeEarned *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakPaused_Closure)
+                 (const Streaksnap__Streaks__V1__StreakPaused *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__PauseEnded_Closure)
+                 (const Streaksnap__Streaks__V1__PauseEnded *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ProtectionUsed_Closure)
+                 (const Streaksnap__Streaks__V1__ProtectionUsed *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ProtectionReturned_Closure)
+                 (const Streaksnap__Streaks__V1__ProtectionReturned *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CheckInUpdated_Closure)
+                 (const Streaksnap__Streaks__V1__CheckInUpdated *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakEnded_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakEnded *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CoinsEarned_Closure)
+                 (const Streaksnap__Streaks__V1__CoinsEarned *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CircleCheckedIn_Closure)
+                 (const Streaksnap__Streaks__V1__CircleCheckedIn *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamStreakStarted_Closure)
+                 (const Streaksnap__Streaks__V1__TeamStreakStarted *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamStreakExtended_Closure)
+                 (const Streaksnap__Streaks__V1__TeamStreakExtended *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamMilestoneReached_Closure)
+                 (const Streaksnap__Streaks__V1__TeamMilestoneReached *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamGraceStarted_Closure)
+                 (const Streaksnap__Streaks__V1__TeamGraceStarted *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamAtRisk_Closure)
+                 (const Streaksnap__Streaks__V1__TeamAtRisk *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamStreakBroken_Closure)
+                 (const Streaksnap__Streaks__V1__TeamStreakBroken *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamStreakRestored_Closure)
+                 (const Streaksnap__Streaks__V1__TeamStreakRestored *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__TeamStreakEnded_Closure)
+                 (const Streaksnap__Streaks__V1__TeamStreakEnded *message,
+                  void *closure_data);
 
 /* --- services --- */
 
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__solo_kind__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__extended_via__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__solo_reason__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__protection_kind__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_started__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_counted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_reached__descriptor;
@@ -613,6 +1647,31 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_ope
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_closing__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streaks_at_risk__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_at_risk__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_started__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_extended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_rewards__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_milestone_reached__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_broken__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_restored__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_used__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_returned__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__freeze_earned__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_paused__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__pause_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_used__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_returned__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_in_updated__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__coins_earned__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__circle_checked_in__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_started__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_extended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_milestone_reached__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_grace_started__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_at_risk__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_broken__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_restored__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_ended__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,126 @@
+internal import Kernel
+internal import NotificationsCore
+internal import NotificationsDomain
+internal import Outbox
+internal import StreaksAPI
+
+/// Notifications about streaks of the reader's own (CI-2 … CI-5, TS-3): at once what happened, by the clock what may.
+extension NotificationHandlers {
+    var soloHandlers: [EventHandler] {
+        [
+            EventHandler(FreezeUsed.self, in: batch) { event, now in
+                let isLast = event.freezesLeft == 0
+                return [
+                    Self.draft(
+                        event.userID,
+                        isLast ? .lastFreeze : .freezeUsed,
+                        NotificationValues(
+                            wording: isLast ? Wording.noFreezeLeft : 0,
+                            count: event.count,
+                            amount: event.freezesLeft
+                        )
+                    )
+                ]
+            },
+            EventHandler(SoloMilestoneReached.self, in: batch) { event, now in
+                // Each once a person (CI-5).
+                guard event.firstTime else { return [] }
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
+                return [Self.draft(event.userID, .milestone, values, useful: Self.usefulness(event.kind))]
+            },
+            EventHandler(SoloStreakBroken.self, in: batch) { event, now in
+                guard let until = event.repairableUntil, until > now else {
+                    let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
+                    return [Self.draft(event.userID, .streakBroken, values, useful: Self.usefulness(event.kind))]
+                }
+                let values = NotificationValues(count: event.count, amount: Self.hours(until: until, now))
+                return [Self.draft(event.userID, .repairOffer, values, useful: Self.usefulness(event.kind, .until(until)))]
+            },
+            EventHandler(ProtectionUsed.self, in: batch) { event, now in
+                let wording = event.protection == .shield ? Wording.soloShielded : Wording.soloProtected
+                let values = NotificationValues(wording: wording, count: event.count, subject: event.kind.typeName)
+                return [Self.draft(event.userID, .streakRecovered, values)]
+            },
+            EventHandler(SoloStreakRestored.self, in: batch) { event, now in
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
+                return [Self.draft(event.userID, .streakRecovered, values, useful: Self.usefulness(event.kind))]
+            },
+        ]
+    }
+
+    /// Snaps and shared cards feed a typed streak beside the streaks that people keep with friends, which send their own pushes: to those who
+    /// keep none but that, the reply to the activity has said it already.
+    private static func usefulness(
+        _ kind: SoloKind,
+        _ other: NewNotification.Usefulness = .asItsKind
+    ) -> NewNotification.Usefulness {
+        kind == .dailySnap || kind == .socialShare ? .inLogOnly : other
+    }
+
+    var soloReminderHandlers: [EventHandler] {
+        [
+            EventHandler(SoloStreaksAtRisk.self, in: batch) { event, now in
+                guard let end = event.dayEndsAt, now < end, let first = event.streaks.first else { return [] }
+                let values = NotificationValues(
+                    wording: Wording.solo,
+                    count: first.currentCount,
+                    others: Int32(clamping: event.streaks.count - 1),
+                    amount: Self.hours(until: end, now),
+                    subject: first.kind
+                )
+                return [Self.draft(event.userID, .streakAtRisk, values, useful: .until(end))]
+            },
+            EventHandler(StreakReminderDue.self, in: batch) { event, now in
+                guard let end = event.usefulUntil, now < end, let (kind, values) = Self.reminder(event, at: now) else {
+                    return []
+                }
+                return [Self.draft(event.userID, kind, values, useful: .until(end))]
+            },
+        ]
+    }
+
+    /// What a reminder says; nil for a kind that this build does not know.
+    private static func reminder(_ event: StreakReminderDue, at now: Instant) -> (NotificationKind, NotificationValues)? {
+        let count = event.currentCount
+        func of(_ wording: Int16, _ amount: Int32 = 0) -> (NotificationKind, NotificationValues) {
+            (.streakReminder, NotificationValues(wording: wording, count: count, amount: amount))
+        }
+        switch event.kind {
+        case .morning: return of(Wording.checkInMorning)
+        case .afternoon: return of(Wording.checkInAfternoon)
+        case .evening: return of(Wording.checkInEvening)
+        case .freezeAhead:
+            guard event.freezesLeft == 1 else { return of(Wording.freezeAhead, event.freezesLeft) }
+            return (.lastFreeze, NotificationValues(wording: Wording.lastFreezeAhead, count: count, amount: 1))
+        case .milestoneInTwoDays: return of(Wording.milestoneInTwoDays, event.milestone)
+        case .milestoneTomorrow: return of(Wording.milestoneTomorrow, event.milestone)
+        case .milestoneToday: return of(Wording.milestoneToday, event.milestone)
+        case .firstDayAfterBreak:
+            guard let until = event.repairableUntil, until > now else { return of(Wording.firstDayAfterBreak) }
+            return (.repairOffer, NotificationValues(count: count, amount: hours(until: until, now)))
+        case .secondDayAfterBreak: return of(Wording.secondDayAfterBreak, event.longestCount)
+        case .seventhDayAfterBreak: return of(Wording.seventhDayAfterBreak, event.longestCount)
+        case .pauseEnded: return (.pauseEnded, NotificationValues(count: count))
+        default: return nil
+        }
+    }
+
+    /// Rounded, at least one.
+    static func hours(until end: Instant, _ now: Instant) -> Int32 {
+        max(1, Int32(clamping: ((end - now).seconds + 1_800) / 3_600))
+    }
+
+    private static func draft(
+        _ user: UserID,
+        _ kind: NotificationKind,
+        _ values: NotificationValues,
+        useful: NewNotification.Usefulness = .asItsKind
+    ) -> NotificationDraft {
+        NotificationDraft(NewNotification(user: user, kind: kind, values: values, useful: useful))
+    }
+}
+
+extension SoloKind {
+    /// Its name as the API writes it: `check_in`.
+    fileprivate var typeName: String { name }
+}

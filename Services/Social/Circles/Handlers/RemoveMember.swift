@@ -1,0 +1,23 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import ServiceRuntime
+internal import SocialAPI
+internal import SocialDomain
+
+/// Removes a member.
+struct RemoveMember: MutationHandler {
+    let changes: CircleChanges
+    let mutations: Mutations
+
+    func handle(_ request: RemoveMemberRequest, _ context: CallContext) async throws -> Once<MemberReply> {
+        let (user, other) = (try context.requireUser(), request.userID)
+        return try await mutations.once(context, request) { [changes] work in
+            _ = try await changes.change(request.circleID, work) { circle in
+                try circle.members.remove(other, by: user)
+                return CircleChanges.Note(.memberRemoved, user: other, by: user)
+            }
+            return MemberReply(circleID: request.circleID, userID: other)
+        }
+    }
+}

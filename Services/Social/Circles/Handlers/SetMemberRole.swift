@@ -1,0 +1,26 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import ServiceRuntime
+internal import SocialAPI
+internal import SocialDomain
+
+/// Makes a member an admin, or an admin a member.
+struct SetMemberRole: MutationHandler {
+    let changes: CircleChanges
+    let mutations: Mutations
+
+    func handle(_ request: SetMemberRoleRequest, _ context: CallContext) async throws -> Once<MemberReply> {
+        let (user, other) = (try context.requireUser(), request.userID)
+        guard let role = CircleMembers.Role(rawValue: request.role.rawValue) else {
+            throw ServiceError.validation(field: "role", "must be admin or member")
+        }
+        return try await mutations.once(context, request) { [changes] work in
+            _ = try await changes.change(request.circleID, work) { circle in
+                try circle.members.setRole(role, of: other, by: user)
+                    ? CircleChanges.Note(.roleChanged, user: other, by: user) : nil
+            }
+            return MemberReply(circleID: request.circleID, userID: other, role: request.role)
+        }
+    }
+}

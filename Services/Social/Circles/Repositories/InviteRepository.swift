@@ -1,0 +1,89 @@
+internal import Database
+internal import Kernel
+internal import SocialDomain
+
+/// An invite as it is stored.
+struct StoredInvite: Sendable {
+    let id: CircleInviteID
+    let circle: CircleID
+    let createdAt: Instant
+    let invite: CircleInvite
+}
+
+/// Invites to circles. Their circle is locked by whatever changes them.
+struct InviteRepository: Sendable {
+    let database: Database
+
+    private static let columns: Query = "id, circle_id, created_at, code, max_uses, uses, expires_at, revoked_at IS NOT NULL"
+
+    func insert(_ stored: StoredInvite, by user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO circle_invite (id, circle_id, code, created_by, created_at, expires_at, max_uses)
+            VALUES (\(stored.id), \(stored.circle), \(stored.invite.code), \(user), \(stored.createdAt), \(stored.invite.expiresAt),
+                \(stored.invite.maxUses))
+            """
+        )
+    }
+
+    /// The valid ones of a circle, the newest first.
+    func valid(of circle: CircleID, at now: Instant, _ sql: some QueryExecutor) async throws -> [StoredInvite] {
+        try await sql.query(
+            """
+            SELECT \(Self.columns) FROM circle_invite
+            WHERE circle_id = \(circle) AND revoked_at IS NULL AND expires_at > \(now) AND uses < max_uses
+            ORDER BY created_at DESC, id DESC LIMIT \(CircleInvite.limit)
+            """
+        ).map(Self.invite)
+    }
+
+    /// The one with a code, valid or not; nil when there is none.
+    func find(code: String, _ sql: some QueryExecutor) async throws -> StoredInvite? {
+        try await sql.query("SELECT \(Self.columns) FROM circle_invite WHERE code = \(code)").first.map(Self.invite)
+    }
+
+    func storeUses(_ stored: StoredInvite, _ uses: Int32, _ sql: Transaction) async throws {
+        _ = try await sql.execute("UPDATE circle_invite SET uses = \(uses) WHERE id = \(stored.id)")
+    }
+
+    /// Whether a circle has, or had, this invite.
+    func exists(_ id: CircleInviteID, of circle: CircleID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM circle_invite WHERE id = \(id) AND circle_id = \(circle)").isEmpty
+    }
+
+    /// Revokes those of a circle that are valid. - Returns: how many.
+    func revoke(of circle: CircleID, only id: CircleInviteID?, at now: Instant, _ sql: Transaction) async throws -> Int {
+        let only: Query = id.map { "AND id = \($0)" } ?? ""
+        return try await sql.execute(
+            """
+            UPDATE circle_invite SET revoked_at = \(now)
+            WHERE circle_id = \(circle) AND revoked_at IS NULL AND expires_at > \(now) AND uses < max_uses \(only)
+            """
+        )
+    }
+
+    /// Deletes up to 1,000 that have been over since an instant. - Returns: how many.
+    func deleteExpired(before limit: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM circle_invite WHERE id IN
+                (SELECT id FROM circle_invite WHERE expires_at < \(limit) ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            """
+        )
+    }
+
+    private static func invite(_ row: Row) throws -> StoredInvite {
+        StoredInvite(
+            id: try row.get(at: 0),
+            circle: try row.get(at: 1),
+            createdAt: try row.get(at: 2),
+            invite: CircleInvite(
+                code: try row.get(at: 3),
+                maxUses: try row.get(at: 4),
+                uses: try row.get(at: 5),
+                expiresAt: try row.get(at: 6),
+                isRevoked: try row.get(at: 7)
+            )
+        )
+    }
+}

@@ -1,0 +1,193 @@
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import Replicas
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// What became of a report.
+struct RecordedReport: Sendable {
+    let streak: SettledCheckIns
+    /// The date it counts for.
+    let date: CalendarDate
+    /// Whether it is that date's check-in.
+    let isFirst: Bool
+    /// Whether it is an activity that counts (CI-1).
+    let qualifies: Bool
+    let entry: TrackingEntry
+    let lastCheckIn: CalendarDate?
+    /// Everything that the check-in earned; nil unless it is one.
+    let earned: EarnedByCheckIn?
+
+    var view: CheckInStreak {
+        CheckInStreak(
+            currentStreak: Int32(streak.state.count),
+            longestStreak: Int32(streak.state.longest),
+            freezesAvailable: Int32(streak.state.freezesLeft),
+            lastCheckInDate: lastCheckIn,
+            isFirstCheckInToday: isFirst
+        )
+    }
+}
+
+/// Records what a user reports for a date: the first activity that counts is the date's check-in, what follows updates the entry
+/// (CI-1).
+///
+/// In two round trips to the database: the lock and all reads, then all writes with the commit.
+struct CheckInRecorder: Sendable {
+    let streaks: CheckInStreaks
+
+    /// What a report is recorded by: being read.
+    struct Queued: Sendable {
+        fileprivate let streak: QueuedStreak
+        fileprivate let facts: QueuedStatement
+    }
+
+    /// Queues the lock of the streak and all reads.
+    ///
+    /// - Parameter condition: where it is false, nothing is locked.
+    func enqueue(_ user: UserID, receivedAt: Instant, if condition: Query = "true", _ work: UnitOfWork) throws -> Queued {
+        Queued(
+            streak: try streaks.writer.store.enqueueLock(.checkIn, of: user, if: condition, work.sql),
+            facts: try work.sql.enqueue(CheckInFacts.query(of: user, receivedAt: receivedAt, now: work.now))
+        )
+    }
+
+    /// - Parameters:
+    ///   - receivedAt: decides the date (SD-1).
+    ///   - queued: what `enqueue` has queued for the same user and instant.
+    /// - Throws: `CAPTURED_IN_FUTURE`, `STREAK_NOT_ACTIVE`.
+    func record(_ report: TrackingReport, of user: UserID, receivedAt: Instant, by queued: Queued, _ work: UnitOfWork)
+        async throws
+        -> RecordedReport
+    {
+        let stored = try await streaks.locked(queued.streak, of: user, first: .init(receivedAt: receivedAt), work)
+        let facts = try CheckInFacts(try await queued.facts.rows())
+        let activities = report.activities(stepsGoal: facts.stepsGoal)
+        let written = try await contribute(report, activities, stored, user, receivedAt, work)
+        let first = written.change.creditedTo
+        let settled = SettledCheckIns(written)
+        let date = first ?? settled.claimedDate(receivedAt: receivedAt, capturedAt: report.capturedAt, streaks.policy)
+        var kept = report
+        // Only the first date of a run asks how yesterday was.
+        if settled.state.runStart != date { kept.yesterdayFeeling = nil }
+        let entry = try await store(kept, activities, user, date, facts, checkedInAt: first == nil ? nil : receivedAt, work)
+        var earned: EarnedByCheckIn?
+        if let first { earned = try await award(first, facts, settled, written, user, work) }
+        return RecordedReport(
+            streak: settled,
+            date: date,
+            isFirst: first != nil,
+            qualifies: !activities.isEmpty,
+            entry: entry,
+            lastCheckIn: [facts.lastCheckIn?.date, first].compactMap(\.self).max(),
+            earned: earned
+        )
+    }
+
+    /// The entry of the date with the report. No other transaction writes it meanwhile: the streak is locked.
+    private func store(
+        _ report: TrackingReport,
+        _ activities: [TrackedActivity],
+        _ user: UserID,
+        _ date: CalendarDate,
+        _ facts: CheckInFacts,
+        checkedInAt: Instant?,
+        _ work: UnitOfWork
+    ) async throws -> TrackingEntry {
+        let id: TrackingEntryID = work.ids.make()
+        let stored = try TrackingRepository.store(
+            report,
+            activities,
+            of: user,
+            on: date,
+            checkedInAt: checkedInAt,
+            ids: (id, work.ids.make()),
+            at: work.now,
+            work.sql
+        )
+        guard checkedInAt != nil, facts.isKnown(date) else {
+            let tracked = try await TrackingRepository.stored(stored)
+            if checkedInAt == nil, tracked.isFirstUpdate {
+                try await work.emit(CheckInUpdated(userID: user, date: date, at: work.now))
+            }
+            return tracked.entry
+        }
+        return TrackingEntry.adding(
+            report,
+            activities.map(\.rawValue),
+            to: facts.entry(date),
+            id: id,
+            on: date,
+            checkedInAt: checkedInAt,
+            at: work.now
+        )
+    }
+
+    /// The contribution, or at least what was due: a report that counts for nothing settles too.
+    private func contribute(
+        _ report: TrackingReport,
+        _ activities: [TrackedActivity],
+        _ stored: StoredStreak,
+        _ user: UserID,
+        _ receivedAt: Instant,
+        _ work: UnitOfWork
+    ) async throws -> PlannedChange {
+        let command = StreakCommand.contribute(user, receivedAt: receivedAt, capturedAt: report.capturedAt)
+        if !activities.isEmpty {
+            do { return try await streaks.writer.apply(command, to: stored, work) } catch let refusal as ServiceError
+                where refusal.reason == "ALREADY_POSTED"
+            {}
+        } else if let capturedAt = report.capturedAt, capturedAt > receivedAt + streaks.policy.clockTolerance {
+            throw ServiceError.validation(field: "logged_at", "must not lie in the future")
+        }
+        return try await streaks.writer.apply(.settle, to: stored, work)
+    }
+
+    /// The XP of a check-in and of what it completed (CI-6). Those of milestones come by `CheckInFollower`.
+    private func award(
+        _ date: CalendarDate,
+        _ facts: CheckInFacts,
+        _ settled: SettledCheckIns,
+        _ written: PlannedChange,
+        _ user: UserID,
+        _ work: UnitOfWork
+    ) async throws -> EarnedByCheckIn {
+        let base = XPRules.checkIn(isPremium: facts.isPremium, isBoosted: facts.isBoosted)
+        var entries = [XPEntry(user, key: "check_in:\(date)", amount: base, cause: "check_in")]
+        entries += try await perfect(date, settled, user, work).map {
+            XPEntry(user, key: $0.key, amount: $0.xp, cause: $0.kind.rawValue)
+        }
+        // The first check-in of a date is posted with it; a perfect week may have been before.
+        let isNew = entries.count == 1 && facts.isKnown(date) && facts.entry(date)?.checkInTimestamp == nil
+        let posting = try XPLedger.enqueue(entries, work)
+        let posted = isNew ? Set(entries) : try await posting.added()
+        let coins = try await CheckInCoins.of([written], work)
+        return EarnedByCheckIn(
+            written,
+            xp: posted.reduce(0) { $0 + $1.amount },
+            coins: coins.reduce(0) { $0 + $1.amount }
+        )
+    }
+
+    /// The perfect weeks and months that this check-in may have completed.
+    private func perfect(_ date: CalendarDate, _ settled: SettledCheckIns, _ user: UserID, _ work: UnitOfWork) async throws
+        -> [PerfectPeriods.Period]
+    {
+        let (week, month) = (PerfectPeriods.week(of: date), PerfectPeriods.month(of: date))
+        // On most dates nothing can be complete yet.
+        let mayBeExcused = settled.mayHaveExcusedDates
+        guard date == week.upperBound || date == month.upperBound || date != settled.today || mayBeExcused else { return [] }
+        let dates = PerfectPeriods.dates(around: date)
+        let checkedIn = try await TrackingRepository.checkedInDates(of: user, in: dates, work.sql)
+        let found = PerfectPeriods.completed(by: date, checkedIn: checkedIn) { _ in false }
+        guard mayBeExcused else { return found }
+        let whole = try await streaks.writer.store.load([settled.row], isWhole: true, work.sql).first
+        guard let whole else { return found }
+        let all = streaks.settled(whole, at: settled.state.asOf)
+        return PerfectPeriods.completed(by: date, checkedIn: checkedIn) { date in
+            all.state.mark(on: date) == .neutral && !all.ledger.pauses.contains { $0.from <= date && date < $0.until }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Everything that a check-in earned, as its reply shows it: the highest milestone, and the rewards of all (CI-5).
+struct EarnedByCheckIn: Sendable {
+    /// Ascending; each for the first time.
+    let milestones: [CelebratedCheckIn]
+    /// Of the check-in and of perfect weeks and months; those of the milestones not counted.
+    let xp: Int
+    /// Of the milestones.
+    let coins: Int
+    /// Freezes that came into hand.
+    let freezes: Int
+    private let isFirstEver: Bool
+
+    init(_ written: PlannedChange, xp: Int, coins: Int) {
+        (self.xp, self.coins) = (xp, coins)
+        let effects = written.change.effects
+        milestones = effects.compactMap { effect -> CelebratedCheckIn? in
+            if case .milestone(let count, _, _, isFirst: true) = effect { return CelebratedCheckIn.of(count) }
+            return nil
+        }.sorted { $0.days < $1.days }
+        freezes = effects.reduce(0) { sum, effect in
+            if case .freezeEarned(_, _, _, _, _, let granted) = effect { return sum + granted }
+            return sum
+        }
+        isFirstEver = written.change.before.longest == 0 && written.change.state.longest > 0
+    }
+
+    var view: ReachedMilestone {
+        let highest = milestones.last
+        return ReachedMilestone(
+            achieved: highest != nil,
+            milestoneType: highest?.type,
+            title: highest?.title,
+            message: highest?.message,
+            rewards: CheckInRewards(
+                xp: Int32(xp + milestones.reduce(0) { $0 + $1.xp }),
+                badges: (isFirstEver ? ["fresh_start"] : []) + milestones.flatMap(\.badges),
+                streakFreezes: Int32(freezes),
+                unlocks: milestones.flatMap(\.unlocks),
+                coins: Int32(coins)
+            )
+        )
+    }
+}

@@ -1,0 +1,39 @@
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+
+/// The day's check-in, or an update of the day's entry (CI-1).
+struct CheckIn: MutationHandler {
+    let recorder: CheckInRecorder
+    let mutations: Mutations
+    let clock: any Clock
+
+    func handle(_ request: CheckInRequest, _ context: CallContext) async throws -> Once<CheckInReply> {
+        let user = try context.requireUser()
+        let received = clock.now()
+        return try await recorder.streaks.knowing(user, context) {
+            try await mutations.once(
+                context,
+                request,
+                loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1, $0) },
+                { [recorder] work, queued in
+                    let report = TrackingReport(request)
+                    return Self.reply(try await recorder.record(report, of: user, receivedAt: received, by: queued, work))
+                }
+            )
+        }
+    }
+
+    private static func reply(_ recorded: RecordedReport) -> CheckInReply {
+        CheckInReply(
+            data: CheckInData(
+                streak: recorded.view,
+                milestone: recorded.earned?.view,
+                trackingEntry: recorded.entry
+            ),
+            message: recorded.isFirst ? nil : "Stats updated! You already completed your check-in today.",
+            meta: CheckInMeta(nextCheckInAvailable: recorded.streak.nextDate)
+        )
+    }
+}

@@ -1,0 +1,59 @@
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksDomain
+
+/// Nothing is expected until a date, which counts again (CI-4).
+struct PauseCheckIns: MutationHandler {
+    let streaks: CheckInStreaks
+    let mutations: Mutations
+
+    func handle(_ request: PauseCheckInsRequest, _ context: CallContext) async throws -> Once<PauseCheckInsReply> {
+        let user = try context.requireUser()
+        try await streaks.prepare(user, context)
+        return try await mutations.once(context, request) { [streaks] work in
+            let stored = try await streaks.lock(user, work)
+            let today = streaks.settled(stored, at: work.now).today
+            try Self.check(request.resumeDate, from: today, streaks.policy)
+            let written = try await streaks.writer.apply(.pause(until: request.resumeDate), to: stored, work)
+            let (from, count) = (written.change.ledger.pauses.last?.from ?? today, written.change.state.count)
+            try await CheckInRepository.addPause(
+                user,
+                from: from,
+                until: request.resumeDate,
+                reason: request.reason,
+                notes: request.notes,
+                at: work.now,
+                work.sql
+            )
+            let until = CheckInWords.day(request.resumeDate)
+            return PauseCheckInsReply(
+                data: PausedCheckIns(
+                    paused: true,
+                    pauseStartDate: from,
+                    pauseEndDate: request.resumeDate,
+                    daysPaused: Int32(from.distance(to: request.resumeDate)),
+                    currentStreak: Int32(count),
+                    message: "Streak paused until \(until)."
+                        + (count > 0 ? " Your \(count)-day streak is safe!" : "")
+                )
+            )
+        }
+    }
+
+    private static func check(_ date: CalendarDate, from today: CalendarDate, _ policy: StreakPolicy) throws(ServiceError) {
+        let (days, most) = (today.distance(to: date), policy.longestPause ?? 0)
+        guard days > 0 else { throw .validation(field: "resume_date", "must be after today") }
+        guard days <= most else {
+            throw ServiceError(
+                .invalidArgument,
+                "PAUSE_TOO_LONG",
+                "Pause duration cannot exceed \(most) days",
+                details: [
+                    .init(field: "max_pause_days", message: "\(most)"), .init(field: "requested_days", message: "\(days)"),
+                ]
+            )
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package import ServiceRuntime
+
+extension PersonalData {
+    /// Experience points.
+    package static let xp = PersonalData([
+        PersonalTable(
+            "xp_account",
+            users: ["user_id": .delete],
+            exports: [PersonalExport("xp", ["balance", "lifetime"]) { "user_id = \($0)" }]
+        ),
+        PersonalTable(
+            "xp_posting",
+            users: ["user_id": .delete],
+            exports: [PersonalExport("xp_postings", ["amount", "cause", "posted_at"]) { "user_id = \($0)" }]
+        ),
+    ])
+}

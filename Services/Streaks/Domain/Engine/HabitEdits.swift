@@ -1,0 +1,142 @@
+public import Kernel
+
+/// A change of the completions and skips of a habit.
+public enum HabitEdit: Hashable, Sendable {
+    /// A completion (HA-2, HA-14). Without a target it replaces the amount of the one that the date has, under that one's id; with one it adds
+    /// to the date, and without an amount it adds what is missing. Nothing happens when the ledger has this id already.
+    case complete(CompletionID, on: CalendarDate, Amount?)
+    /// Another amount for a completion.
+    case change(CompletionID, on: CalendarDate, Amount?)
+    /// Deletes a completion, of whatever age (HA-12).
+    case delete(CompletionID, on: CalendarDate)
+    /// A due date is skipped: it keeps the run and does not extend it. Nothing happens when it is.
+    case skip(CalendarDate)
+    /// It is not skipped after all, of whatever age. Nothing happens when it is not.
+    case unskip(CalendarDate)
+
+    /// The date that it is about.
+    public var date: CalendarDate {
+        switch self {
+        case .complete(_, let date, _), .change(_, let date, _), .delete(_, let date), .skip(let date), .unskip(let date): date
+        }
+    }
+
+    /// Whether only some dates take it.
+    fileprivate var hasReach: Bool {
+        switch self {
+        case .complete, .change, .skip: true
+        case .delete, .unskip: false
+        }
+    }
+}
+
+extension StreakPolicy.Habits {
+    /// The earliest date that a sync may complete or skip: 7 dates before that device's last sync, at most 366 before today (HA-12).
+    func earliestDate(lastSync: CalendarDate?, today: CalendarDate) -> CalendarDate {
+        let usual = today.advanced(by: -reach)
+        guard let lastSync else { return usual }
+        return max(today.advanced(by: -366), min(usual, lastSync.advanced(by: -reach)))
+    }
+}
+
+extension StreakLedger {
+    /// The completion of this id on a date.
+    public func completion(_ id: CompletionID, on date: CalendarDate) -> Contribution? {
+        contributions[date]?.first { $0.id == id }
+    }
+
+    /// - Returns: what was refused, by place.
+    /// - Throws: `NO_HABIT`, `STREAK_NOT_ACTIVE`, or `ServiceError.ledgerTooShort`.
+    mutating func edit(
+        _ edits: [HabitEdit],
+        earliest: CalendarDate?,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) throws(ServiceError) -> [Int: ServiceError] {
+        guard let rules = policy.habits, let clock = participants.first?.zones, habit != nil else { throw .noHabit }
+        guard endedAt == nil else { throw .notActive }
+        let today = clock.date(at: state.asOf)
+        let earliest = earliest ?? today.advanced(by: -rules.reach)
+        let isWhole = base.settledThrough < firstDate
+        var refused: [Int: ServiceError] = [:]
+        for (index, edit) in edits.enumerated() {
+            if edit.hasReach, edit.date > today {
+                refused[index] = ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
+                continue
+            }
+            if edit.hasReach, edit.date < earliest {
+                refused[index] = ServiceError(.invalidArgument, "DATE_TOO_OLD", "This date is too long ago.")
+                continue
+            }
+            if !isWhole, edit.date <= base.settledThrough { throw .ledgerTooShort }
+            refused[index] = apply(edit, SlotCalendar(self, policy), at: state.asOf)
+        }
+        if isWhole { findStart() }
+        return refused
+    }
+
+    /// HA-11: an earlier completion moves the start, and without it the start moves back again.
+    private mutating func findStart() {
+        let earliest = contributions.keys.min()
+        if earliest != habit?.startsOn { begin(on: earliest) }
+    }
+
+    private mutating func begin(on date: CalendarDate?) {
+        habit?.startsOn = date
+        base = Checkpoint(settledThrough: firstDate.advanced(by: -1))
+    }
+
+    private mutating func apply(_ edit: HabitEdit, _ calendar: SlotCalendar, at now: Instant) -> ServiceError? {
+        switch edit {
+        case .complete(let id, let date, let amount): return complete(id, date, amount, calendar, at: now)
+        case .change(let id, let date, let amount):
+            guard let index = contributions[date]?.firstIndex(where: { $0.id == id }) else { return .noCompletion }
+            if amount == nil, calendar.version(on: date).target != nil { return .noAmount }
+            contributions[date]?[index].amount = amount
+        case .delete(let id, let date):
+            guard completion(id, on: date) != nil else { return .noCompletion }
+            contributions[date]?.removeAll { $0.id == id }
+            if contributions[date]?.isEmpty ?? false { contributions[date] = nil }
+        case .skip(let date):
+            guard calendar.includes(date) else {
+                return ServiceError(.failedPrecondition, "DATE_NOT_DUE", "Nothing is due on this date.")
+            }
+            habit?.skips.insert(date)
+        case .unskip(let date): habit?.skips.remove(date)
+        }
+        return nil
+    }
+
+    /// HA-14.
+    private mutating func complete(
+        _ id: CompletionID,
+        _ date: CalendarDate,
+        _ amount: Amount?,
+        _ calendar: SlotCalendar,
+        at now: Instant
+    ) -> ServiceError? {
+        guard let user = participants.first?.user, completion(id, on: date) == nil else { return nil }
+        if date < firstDate { begin(on: date) }
+        let present = contributions[date] ?? []
+        var amount = amount
+        if let target = calendar.version(on: date).target {
+            if amount == nil {
+                guard !present.reaches(target, by: { _ in true }) else { return nil }
+                amount = present.reduce(target) { $0 - ($1.amount ?? .zero) }
+            }
+        } else if !present.isEmpty {
+            contributions[date]?[0].amount = amount
+            return nil
+        }
+        contributions[date, default: []].append(
+            Contribution(user: user, date: date, receivedAt: now, id: id, amount: amount)
+        )
+        return nil
+    }
+}
+
+extension ServiceError {
+    static let noHabit = ServiceError(.failedPrecondition, "NO_HABIT", "This streak is no habit.")
+    static let noCompletion = ServiceError(.notFound, "COMPLETION_NOT_FOUND", "There is no such completion.")
+    static let noAmount = validation(field: "value", "is needed for a habit with a target")
+}

@@ -1,0 +1,54 @@
+import Kernel
+
+/// Free dates, insurances and shields (TS-3).
+extension FoldPass {
+    /// How many missed dates of the month of `date` are neutral by themselves, by the plan at `instant`.
+    func freeDates(in date: CalendarDate, at instant: Instant) -> Int {
+        policy.freeDatesPerMonth?.value(isPremium: isPremium(at: instant)) ?? 0
+    }
+
+    /// How many of them are used.
+    func usedFreeDates(in date: CalendarDate) -> Int {
+        guard let month = running.freeDatesMonth else { return 0 }
+        let (one, other) = (month.components, date.components)
+        return one.year == other.year && one.month == other.month ? running.freeDatesUsed : 0
+    }
+
+    /// What keeps a date that was over at `over`: the premium plan's own insurance first, so that a bought one is not spent.
+    func protection(_ date: CalendarDate, _ over: Instant) -> Verdict? {
+        if let every = policy.premiumInsuranceEvery, isPremium(at: over),
+            running.lastPremiumInsurance.map({ $0.distance(to: date) >= every }) ?? true
+        {
+            return .protected(.insurance, nil)
+        }
+        return heldProtections(at: over).first { $0.at < over }.map { .protected($0.kind, $0.id) }
+    }
+
+    /// What is held and valid at an instant: what expires first is spent first.
+    func heldProtections(at instant: Instant) -> [StreakLedger.Protection] {
+        guard !ledger.protections.isEmpty else { return [] }
+        func expiry(_ protection: StreakLedger.Protection) -> Int64 { protection.until?.microseconds ?? .max }
+        return ledger.protections.filter { held in
+            held.at <= instant && held.until.map { instant < $0 } ?? true && !running.spentProtections.contains(held.id)
+        }.sorted { (expiry($0), $0.at.microseconds, $0.id) < (expiry($1), $1.at.microseconds, $1.id) }
+    }
+}
+
+extension StreakLedger {
+    /// TS-3.
+    mutating func protect(
+        _ kind: Protection.Kind,
+        until: Instant?,
+        _ id: OperationID,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) throws(ServiceError) {
+        guard !protections.contains(where: { $0.id == id }) else { return }
+        guard policy.protections.contains(kind) else {
+            throw ServiceError(.failedPrecondition, "PROTECTION_NOT_ALLOWED", "This streak cannot have this protection.")
+        }
+        guard endedAt == nil else { throw .notActive }
+        guard until.map({ state.asOf < $0 }) ?? true else { throw .validation(field: "until", "must be after now") }
+        protections.append(Protection(kind: kind, at: state.asOf, until: until, id: id))
+    }
+}

@@ -1,0 +1,18 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksDomain
+internal import Wire
+
+/// The leaderboard of the streaks of one type (TS-1, CI-7).
+struct GetTypedLeaderboard: QueryHandler {
+    let replies: BoardReplies
+
+    func handle(_ request: GetTypedLeaderboardRequest, _ context: CallContext) async throws -> Encoded<Leaderboard> {
+        guard let kind = StreakKind.typed.first(where: { $0.typeName == request.type }) else {
+            throw ServiceError.validation(field: "type", "is no type of streak")
+        }
+        let scope = try BoardReplies.Scope(request.scope, circle: request.circleID)
+        return try await replies.reply(kind, scope, limit: request.limit, context)
+    }
+}

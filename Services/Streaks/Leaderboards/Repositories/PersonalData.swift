@@ -1,0 +1,16 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// Who has looked at leaderboards.
+    static let leaderboards = PersonalData(
+        [
+            PersonalTable(
+                "leaderboard_view",
+                users: ["user_id": .delete],
+                exports: [PersonalExport("leaderboard_views", ["week"]) { "user_id = \($0)" }]
+            )
+        ],
+        impersonal: ["board_change": "ids of streaks, for five minutes"]
+    )
+}

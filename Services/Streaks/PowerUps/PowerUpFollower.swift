@@ -1,0 +1,32 @@
+internal import Kernel
+package import Outbox
+package import StreaksCore
+internal import StreaksDomain
+
+/// What the fold makes of power-ups: spent, held again, or back with the user. In the transaction that causes it, so nothing is consumed that
+/// did not help (TS-3).
+package struct PowerUpFollower: StreakFollower {
+    package init() {}
+
+    package func follow(_ changes: [PlannedChange], _: Urgency, _ work: UnitOfWork) async throws {
+        // A midnight spends thousands: one statement.
+        var spent: [OperationID: CalendarDate] = [:]
+        for change in changes where change.row.kind.isSolo {
+            for effect in change.change.effects {
+                switch effect {
+                case .protectionSpent(let date, _, let id?): spent[id] = date
+                case .protectionReturned(_, _, let id?):
+                    spent[id] = nil
+                    try await PowerUpRepository.setHeld(id, now: work.now, work.sql)
+                case .coverReturned(_, _, _, let id?, _):
+                    // What was paid for otherwise is not known here: its feature gives it back.
+                    if let (user, good) = try await PowerUpRepository.setReturned(id, now: work.now, work.sql) {
+                        try await GoodsStock.give(good, to: user, work.sql)
+                    }
+                default: break
+                }
+            }
+        }
+        try PowerUpRepository.setUsed(spent, work.sql)
+    }
+}

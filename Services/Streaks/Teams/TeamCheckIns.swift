@@ -1,0 +1,113 @@
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Counts check-ins for the streaks of circles.
+struct TeamCheckIns: Sendable {
+    let writer: StreakWriter
+    let circles: CircleReplica
+
+    /// What a check-in came to in one circle.
+    struct Outcome: Sendable {
+        let date: CalendarDate
+        let isCounted: Bool
+        /// nil while the circle has no streak.
+        let change: PlannedChange?
+        /// The date, after it.
+        let team: TeamDate?
+        /// Of the streak.
+        let count: Int
+    }
+
+    /// A check-in to one circle, received now.
+    ///
+    /// - Throws: `CAPTURED_IN_FUTURE`.
+    func checkIn(_ user: UserID, to circle: CircleID, capturedAt: Instant?, _ work: UnitOfWork) async throws -> Outcome {
+        let zones = try await ZoneRepository.histories(of: [user], work.sql)[user] ?? ZoneHistory(.utc)
+        let claimed = try StreakLedger.claimedDate(receivedAt: work.now, capturedAt: capturedAt, zones)
+        guard let team = try await TeamRepository.find(circle, work.sql),
+            let stored = try await writer.store.lock([team.streak], work.sql).first
+        else { return Outcome(date: claimed, isCounted: false, change: nil, team: nil, count: 0) }
+        do {
+            let command = StreakCommand.contribute(user, receivedAt: work.now, capturedAt: capturedAt)
+            let change = try await writer.apply(command, to: stored, work)
+            let date = change.change.creditedTo ?? claimed
+            let present = change.change.ledger.teamDate(date, at: change.now)
+            return Outcome(
+                date: date,
+                isCounted: present.members.contains(user),
+                change: change,
+                team: present,
+                count: change.change.state.count
+            )
+        } catch let refusal as ServiceError where Self.countsNothing(refusal) {
+            let now = max(work.now, stored.row.settledAt)
+            let state = fold(stored.ledger, writer.policy(for: .team), at: now)
+            let present = stored.ledger.teamDate(claimed, at: now)
+            return Outcome(date: claimed, isCounted: false, change: nil, team: present, count: state.count)
+        }
+    }
+
+    /// What users have checked in for, apart from circles.
+    struct OwnCheckIn: Sendable {
+        let user: UserID
+        let date: CalendarDate
+        let at: Instant
+        /// Of the user's streak.
+        let count: Int32
+    }
+
+    /// Members' own check-ins, in order: each contributes to all circles of its member, and is in their feeds.
+    func follow(_ checkIns: [OwnCheckIn], _ work: UnitOfWork) async throws {
+        let circles = try await circles.circles(of: Array(Set(checkIns.map(\.user))), work.sql)
+        guard !circles.isEmpty else { return }
+        let teams = try await TeamRepository.teams(of: Array(Set(circles.values.joined())), work.sql)
+        // Locked in one order, whichever member comes first.
+        if circles.count > 1 { _ = try await writer.store.lock(teams.map(\.streak), work.sql) }
+        let zones = try await ZoneRepository.histories(of: Array(circles.keys), work.sql)
+        for checkIn in checkIns {
+            guard let circles = circles[checkIn.user] else { continue }
+            let streaks = teams.filter { circles.contains($0.circle) }.map(\.streak)
+            try await contribute(checkIn, to: streaks, zones[checkIn.user] ?? ZoneHistory(.utc), work)
+            let entry = StoredCheckIn(
+                id: work.ids.make(),
+                user: checkIn.user,
+                date: checkIn.date,
+                at: checkIn.at,
+                isToCircle: false,
+                streakCount: checkIn.count
+            )
+            try await FeedRepository.add(entry, to: circles, ids: circles.map { _ in work.ids.make() }, work.sql)
+        }
+    }
+
+    /// A member's own check-in of a date: it contributes to every circle. Counted before, it counts nothing.
+    ///
+    /// While a circle's streak lives on by a grace, the contribution saves the date before; the member's own date gets one as well, since
+    /// they cannot do the check-in of a date twice.
+    private func contribute(_ checkIn: OwnCheckIn, to streaks: [StreakID], _ zones: ZoneHistory, _ work: UnitOfWork) async throws
+    {
+        guard !streaks.isEmpty else { return }
+        let (user, date, instant) = (checkIn.user, checkIn.date, checkIn.at)
+        // A late check-in was claimed by the client's clock (SD-2): any instant of its date says the same.
+        let captured = zones.date(at: instant) > date ? zones.end(of: date) - .seconds(1) : nil
+        let command = StreakCommand.contribute(user, receivedAt: instant, capturedAt: captured)
+        for _ in 0..<2 {
+            let open = try await writer.store.lock(streaks, work.sql).filter { stored in
+                stored.ledger.presentMembers.contains(user)
+                    && !stored.ledger.hasContributed(user, on: date, known: max(work.now, stored.row.settledAt))
+            }
+            guard !open.isEmpty else { break }
+            for outcome in try await writer.apply(command, toEach: open, work) {
+                if case .failure(let refusal) = outcome, !Self.countsNothing(refusal) { throw refusal }
+            }
+        }
+    }
+
+    /// Refusals that are no error of the check-in's.
+    private static func countsNothing(_ refusal: ServiceError) -> Bool {
+        ["ALREADY_POSTED", "NOT_A_MEMBER", "STREAK_NOT_ACTIVE"].contains(refusal.reason)
+    }
+}
