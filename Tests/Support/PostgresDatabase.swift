@@ -36,8 +36,10 @@ extension PostgresServer {
             applicationName: "test",
             poolSize: poolSize
         )
-        // The server is up, however long it takes while everything runs at once.
+        // The server is up, however long it takes while everything runs at once; and a test that computes for seconds on the threads that
+        // all tests share makes no transaction of another one idle.
         configuration.probeTimeout = .seconds(60)
+        configuration.idleInTransactionTimeout = .seconds(60)
         adjust(&configuration)
         let database = Database(configuration, logger: logger)
         try await database.start()

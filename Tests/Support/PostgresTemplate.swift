@@ -93,11 +93,14 @@ public final class PostgresTemplate: Sendable {
     }
 
     private static func configuration(_ server: PostgresServer, _ name: String, poolSize: Int) -> DatabaseConfiguration {
-        DatabaseConfiguration(
+        var configuration = DatabaseConfiguration(
             connectionString: server.connectionString(database: name),
             schema: schema,
             applicationName: "test",
             poolSize: poolSize
         )
+        // As in `PostgresServer.withDatabase`.
+        configuration.idleInTransactionTimeout = .seconds(60)
+        return configuration
     }
 }
