@@ -1,3 +1,4 @@
+internal import Database
 package import Kernel
 package import Outbox
 package import StreaksDomain
@@ -53,7 +54,7 @@ package struct HabitBook: Sendable {
     package func lock(_ ids: some Collection<HabitID>, includesDeleted: Bool = false) async throws -> [HabitID: Locked] {
         guard !ids.isEmpty else { return [:] }
         let wanted = Array(Set(ids))
-        let visible = includesDeleted ? "true" : "h.deleted_at IS NULL" as Query
+        let visible: Query = includesDeleted ? "true" : "h.deleted_at IS NULL"
         let streaks = try await HabitRepository.streaks(of: user, wanted, visible, work.sql)
         var stored = try await writer.store.lock(streaks, work.sql)
         let stale = try await HabitRepository.staleStreaks(among: streaks, work.sql)

@@ -1,6 +1,6 @@
 package import Database
 package import Kernel
-package import StreaksDomain
+internal import StreaksDomain
 
 /// Users' habits as a whole: numbers of changes, settings, categories, day notes, tombstones.
 package enum HabitAccountRepository {
