@@ -218,7 +218,7 @@ let services: [[Target]] = [
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay"]
+        tested: ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(
@@ -293,6 +293,7 @@ let testTargets: [Target] = [
         exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
+    .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
