@@ -148,6 +148,7 @@ let sharedModules: [Target] = [
     shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
+    shared("Zip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
@@ -293,7 +294,7 @@ let testTargets: [Target] = [
         exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
-    tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
+    tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
