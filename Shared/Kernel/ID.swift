@@ -95,7 +95,11 @@ public enum Tag {
     public enum Lease {}
     /// What a user reported for a date: mood, weight, steps; owned by `streaks`.
     public enum TrackingEntry {}
-    /// A completion of a habit, made by the client; owned by `streaks`.
+    /// A habit of a user, made by the client or by `streaks`; two users may have the same.
+    public enum Habit {}
+    /// A category of a user's habits, made by the client or by `streaks`; two users may have the same.
+    public enum HabitCategory {}
+    /// A completion of a habit, made by the client or by `streaks`; two users may have the same.
     public enum Completion {}
 }
 
@@ -139,5 +143,9 @@ public typealias EventID = ID<Tag.Event>
 public typealias LeaseID = ID<Tag.Lease>
 /// The id of what a user reported for a date.
 public typealias TrackingEntryID = ID<Tag.TrackingEntry>
-/// The id of a completion of a habit.
+/// The id of a habit, among those of its user.
+public typealias HabitID = ID<Tag.Habit>
+/// The id of a category of habits, among those of its user.
+public typealias HabitCategoryID = ID<Tag.HabitCategory>
+/// The id of a completion of a habit, among those of its user.
 public typealias CompletionID = ID<Tag.Completion>

@@ -1531,3 +1531,43 @@ extension TeamStreakEnded: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension HabitMilestoneReached: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.HabitMilestoneReached" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__HabitMilestoneReached()
+        streaksnap__streaks__v1__habit_milestone_reached__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitMilestoneReached.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.habitID = try Wire.Decode.id(c.pointee.habit_id, "habit_id", unreadable)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.count = c.pointee.count
+        self.unit = HabitUnit(rawValue: Int32(truncatingIfNeeded: c.pointee.unit.rawValue))
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__HabitMilestoneReached.self)
+        streaksnap__streaks__v1__habit_milestone_reached__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.habit_id = arena.id(self.habitID)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        c.pointee.count = self.count
+        c.pointee.unit = Streaksnap__Streaks__V1__HabitUnit(rawValue: .init(truncatingIfNeeded: self.unit.rawValue))
+        c.pointee.date = arena.date(self.date)
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -202,6 +202,45 @@ public enum ProtectionKind: Wire.OpenEnum {
     }
 }
 
+/// What the count of a habit's streak counts (HA-3).
+public enum HabitUnit: Wire.OpenEnum {
+    case unspecified
+    /// Due dates.
+    case days
+    case weeks
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [HabitUnit] = [.unspecified, .days, .weeks]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .days
+        case 2: self = .weeks
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .days: 1
+        case .weeks: 2
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .days: "days"
+        case .weeks: "weeks"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 /// A mutual streak began with count 0.
 public struct StreakStarted: Sendable, Equatable {
     public var streakID: Kernel.StreakID
@@ -1086,6 +1125,31 @@ public struct TeamStreakEnded: Sendable, Equatable {
     }
 }
 
+/// A celebrated count of a habit was reached: each once until the run breaks, and none of a date before yesterday (HA-11).
+public struct HabitMilestoneReached: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var habitID: Kernel.HabitID
+    /// Of the habit.
+    public var name: String = ""
+    public var count: Int32 = 0
+    public var unit: HabitUnit = .unspecified
+    public var date: Kernel.CalendarDate
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, habitID: Kernel.HabitID, name: String = "", count: Int32 = 0, unit: HabitUnit = .unspecified, date: Kernel.CalendarDate, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.habitID = habitID
+        self.name = name
+        self.count = count
+        self.unit = unit
+        self.date = date
+        self.at = at
+    }
+}
+
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
     public var aggregateID: String { streakID.description }
@@ -1273,5 +1337,10 @@ extension TeamStreakRestored: Wire.Event {
 
 extension TeamStreakEnded: Wire.Event {
     public static var subject: String { "evt.streaks.v1.TeamStreakEnded" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension HabitMilestoneReached: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.HabitMilestoneReached" }
     public var aggregateID: String { streakID.description }
 }

@@ -364,3 +364,12 @@ extension TeamStreakEnded {
         violations.id(self.circleID, at: path, "circle_id")
     }
 }
+
+extension HabitMilestoneReached {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.habitID, at: path, "habit_id")
+        violations.date(self.date, at: path, "date")
+    }
+}

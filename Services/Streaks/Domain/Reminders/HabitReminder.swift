@@ -48,7 +48,7 @@ public struct HabitReminder: Hashable, Sendable {
     /// How many times the reminder of a date was put off: the number by which an action says which one it answers.
     func number(on date: CalendarDate) -> Int { Self.mostSnoozes - snoozesLeft(on: date) }
 
-    /// Puts the reminder of a date off by an hour. A reminder that was put off already stays so, once, whoever says it again. Once the hour
+    /// Puts the reminder of a date off by an hour. A reminder that was put off already stays so, whichever device says it again. Once the hour
     /// would reach into the next date there is none any more, and a date that is over has none to put off.
     ///
     /// - Parameter number: which reminder is answered: so many were put off before it; nil: the newest.

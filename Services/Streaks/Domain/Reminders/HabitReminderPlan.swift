@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What a person is told of their habits at an hour of their date: that some are open, or a word of motivation.
+/// What a person gets of their habits at an hour of their date: that some are open, or a word of motivation.
 public struct HabitDayReminder: Hashable, Sendable {
     public let date: CalendarDate
     public let at: Instant
@@ -15,7 +15,7 @@ public struct HabitDayReminder: Hashable, Sendable {
 public struct HabitReminderPlan: Hashable, Sendable {
     /// How long a reminder is of use, within its date: long enough to come at the end of quiet hours, short enough not to surprise.
     static let useful = Interval.hours(3)
-    /// When those who have something open are told so.
+    /// When a person with something open is reminded of it.
     static let eveningHour: Int64 = 20
     /// Motivation comes from 9 to 20 h, the latter excluded.
     static let motivationHours: Range<Int64> = 9..<20

@@ -1807,6 +1807,51 @@ void   streaksnap__streaks__v1__team_streak_ended__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__team_streak_ended__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__habit_milestone_reached__init
+                     (Streaksnap__Streaks__V1__HabitMilestoneReached         *message)
+{
+  static const Streaksnap__Streaks__V1__HabitMilestoneReached init_value = STREAKSNAP__STREAKS__V1__HABIT_MILESTONE_REACHED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__habit_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_reached__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__habit_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_reached__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__habit_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_reached__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__HabitMilestoneReached *
+       streaksnap__streaks__v1__habit_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__HabitMilestoneReached *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__habit_milestone_reached__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__habit_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitMilestoneReached *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_reached__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_started__field_descriptors[4] =
 {
   {
@@ -6109,6 +6154,135 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_ended__des
   (ProtobufCMessageInit) streaksnap__streaks__v1__team_streak_ended__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone_reached__field_descriptors[8] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "habit_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, habit_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unit",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, unit),
+    &streaksnap__streaks__v1__habit_unit__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneReached, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__habit_milestone_reached__field_indices_by_name[] = {
+  7,   /* field[7] = at */
+  4,   /* field[4] = count */
+  6,   /* field[6] = date */
+  2,   /* field[2] = habit_id */
+  3,   /* field[3] = name */
+  0,   /* field[0] = streak_id */
+  5,   /* field[5] = unit */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__habit_milestone_reached__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_reached__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.HabitMilestoneReached",
+  "HabitMilestoneReached",
+  "Streaksnap__Streaks__V1__HabitMilestoneReached",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__HabitMilestoneReached),
+  8,
+  streaksnap__streaks__v1__habit_milestone_reached__field_descriptors,
+  streaksnap__streaks__v1__habit_milestone_reached__field_indices_by_name,
+  1,  streaksnap__streaks__v1__habit_milestone_reached__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__habit_milestone_reached__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue streaksnap__streaks__v1__solo_kind__enum_values_by_number[7] =
 {
   { "SOLO_KIND_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED", 0 },
@@ -6245,5 +6419,35 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__protection_kind__descript
   streaksnap__streaks__v1__protection_kind__enum_values_by_name,
   1,
   streaksnap__streaks__v1__protection_kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__streaks__v1__habit_unit__enum_values_by_number[3] =
+{
+  { "HABIT_UNIT_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED", 0 },
+  { "HABIT_UNIT_DAYS", "STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_DAYS", 1 },
+  { "HABIT_UNIT_WEEKS", "STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_WEEKS", 2 },
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__habit_unit__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__habit_unit__enum_values_by_name[3] =
+{
+  { "HABIT_UNIT_DAYS", 1 },
+  { "HABIT_UNIT_UNSPECIFIED", 0 },
+  { "HABIT_UNIT_WEEKS", 2 },
+};
+const ProtobufCEnumDescriptor streaksnap__streaks__v1__habit_unit__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.HabitUnit",
+  "HabitUnit",
+  "Streaksnap__Streaks__V1__HabitUnit",
+  "streaksnap.streaks.v1",
+  3,
+  streaksnap__streaks__v1__habit_unit__enum_values_by_number,
+  3,
+  streaksnap__streaks__v1__habit_unit__enum_values_by_name,
+  1,
+  streaksnap__streaks__v1__habit_unit__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

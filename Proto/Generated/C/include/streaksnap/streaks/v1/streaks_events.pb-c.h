@@ -56,6 +56,7 @@ typedef struct Streaksnap__Streaks__V1__TeamAtRisk Streaksnap__Streaks__V1__Team
 typedef struct Streaksnap__Streaks__V1__TeamStreakBroken Streaksnap__Streaks__V1__TeamStreakBroken;
 typedef struct Streaksnap__Streaks__V1__TeamStreakRestored Streaksnap__Streaks__V1__TeamStreakRestored;
 typedef struct Streaksnap__Streaks__V1__TeamStreakEnded Streaksnap__Streaks__V1__TeamStreakEnded;
+typedef struct Streaksnap__Streaks__V1__HabitMilestoneReached Streaksnap__Streaks__V1__HabitMilestoneReached;
 
 
 /* --- enums --- */
@@ -93,6 +94,12 @@ typedef enum _Streaksnap__Streaks__V1__ProtectionKind {
   STREAKSNAP__STREAKS__V1__PROTECTION_KIND__PROTECTION_KIND_SHIELD = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__PROTECTION_KIND)
 } Streaksnap__Streaks__V1__ProtectionKind;
+typedef enum _Streaksnap__Streaks__V1__HabitUnit {
+  STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED = 0,
+  STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_DAYS = 1,
+  STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_WEEKS = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__HABIT_UNIT)
+} Streaksnap__Streaks__V1__HabitUnit;
 
 /* --- messages --- */
 
@@ -738,6 +745,23 @@ struct  Streaksnap__Streaks__V1__TeamStreakEnded
 #define STREAKSNAP__STREAKS__V1__TEAM_STREAK_ENDED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__team_streak_ended__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__HabitMilestoneReached
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  char *habit_id;
+  char *name;
+  int32_t count;
+  Streaksnap__Streaks__V1__HabitUnit unit;
+  char *date;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__HABIT_MILESTONE_REACHED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_milestone_reached__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Streaks__V1__StreakStarted methods */
@@ -1500,6 +1524,25 @@ Streaksnap__Streaks__V1__TeamStreakEnded *
 void   streaksnap__streaks__v1__team_streak_ended__free_unpacked
                      (Streaksnap__Streaks__V1__TeamStreakEnded *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__HabitMilestoneReached methods */
+void   streaksnap__streaks__v1__habit_milestone_reached__init
+                     (Streaksnap__Streaks__V1__HabitMilestoneReached         *message);
+size_t streaksnap__streaks__v1__habit_milestone_reached__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached   *message);
+size_t streaksnap__streaks__v1__habit_milestone_reached__pack
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__habit_milestone_reached__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitMilestoneReached   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__HabitMilestoneReached *
+       streaksnap__streaks__v1__habit_milestone_reached__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__habit_milestone_reached__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitMilestoneReached *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -1622,6 +1665,9 @@ typedef void (*Streaksnap__Streaks__V1__TeamStreakRestored_Closure)
 typedef void (*Streaksnap__Streaks__V1__TeamStreakEnded_Closure)
                  (const Streaksnap__Streaks__V1__TeamStreakEnded *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__HabitMilestoneReached_Closure)
+                 (const Streaksnap__Streaks__V1__HabitMilestoneReached *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1632,6 +1678,7 @@ extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__solo_kind__desc
 extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__extended_via__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__solo_reason__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__protection_kind__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__habit_unit__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_started__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_counted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_reached__descriptor;
@@ -1672,6 +1719,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_at_risk__d
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_broken__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_reached__descriptor;
 
 PROTOBUF_C__END_DECLS
 
