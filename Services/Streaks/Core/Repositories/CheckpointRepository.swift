@@ -13,7 +13,7 @@ enum CheckpointRepository {
     static let columns: Query = """
         streak_id, settled_through, current_count, longest_count, last_completed_date, run_start, closed_from, closed_until,
         broken_on, broken_at, broken_by, freezes, grants_through, last_grace, break_date, break_at, break_count,
-        spent_protections, last_premium_insurance, free_dates_month, free_dates_used
+        spent_protections, last_premium_insurance, free_dates_month, free_dates_used, longest_weeks
         """
 
     /// - Parameter first: the column at which `columns` begin.
@@ -41,6 +41,7 @@ enum CheckpointRepository {
         checkpoint.lastPremiumInsurance = try row.get(at: first + 18)
         checkpoint.freeDatesMonth = try row.get(at: first + 19)
         checkpoint.freeDatesUsed = Int(try row.get(at: first + 20, as: Int32.self))
+        checkpoint.longestWeeks = Int(try row.get(at: first + 21, as: Int32.self))
         return checkpoint
     }
 
@@ -63,11 +64,12 @@ enum CheckpointRepository {
                 GROUP BY place)
             INSERT INTO streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start,
                 broken_on, broken_at, broken_by, freezes, grants_through, last_grace, break_date, break_at, break_count,
-                last_premium_insurance, free_dates_month, free_dates_used, closed_from, closed_until, spent_protections)
+                last_premium_insurance, free_dates_month, free_dates_used, longest_weeks, closed_from, closed_until,
+                spent_protections)
             SELECT base.streak_id, base.settled_through, base.current_count, base.longest_count, base.last_completed_date,
                 base.run_start, base.broken_on, base.broken_at, base.broken_by, base.freezes, base.grants_through, base.last_grace,
                 base.break_date, base.break_at, base.break_count, base.last_premium_insurance, base.free_dates_month,
-                base.free_dates_used, coalesce(closure.closed_from, '{}'), coalesce(closure.closed_until, '{}'),
+                base.free_dates_used, base.longest_weeks, coalesce(closure.closed_from, '{}'), coalesce(closure.closed_until, '{}'),
                 coalesce(spent.ids, '{}')
             FROM unnest(\(checkpoints.map(\.streak)), \(bases.map(\.settledThrough)), \(bases.map { Int32($0.count) }),
                     \(bases.map { Int32($0.longest) }), \(bases.map(\.lastCompletedDate)), \(bases.map(\.runStart)),
@@ -75,10 +77,10 @@ enum CheckpointRepository {
                     \(bases.map { Int32($0.freezes) }), \(bases.map(\.grantsThrough)), \(bases.map(\.lastGrace)),
                     \(bases.map(\.lastBreak?.date)), \(bases.map(\.lastBreak?.at)),
                     \(bases.map { $0.lastBreak.map { Int32($0.count) } }), \(bases.map(\.lastPremiumInsurance)),
-                    \(bases.map(\.freeDatesMonth)), \(bases.map { Int32($0.freeDatesUsed) }))
+                    \(bases.map(\.freeDatesMonth)), \(bases.map { Int32($0.freeDatesUsed) }), \(bases.map { Int32($0.longestWeeks) }))
                 WITH ORDINALITY AS base (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start,
                     broken_on, broken_at, broken_by, freezes, grants_through, last_grace, break_date, break_at, break_count,
-                    last_premium_insurance, free_dates_month, free_dates_used, place)
+                    last_premium_insurance, free_dates_month, free_dates_used, longest_weeks, place)
                 LEFT JOIN closure USING (place) LEFT JOIN spent USING (place)
             ON CONFLICT (streak_id) DO UPDATE SET settled_through = EXCLUDED.settled_through,
                 current_count = EXCLUDED.current_count, longest_count = EXCLUDED.longest_count,
@@ -87,7 +89,7 @@ enum CheckpointRepository {
                 freezes = EXCLUDED.freezes, grants_through = EXCLUDED.grants_through, last_grace = EXCLUDED.last_grace,
                 break_date = EXCLUDED.break_date, break_at = EXCLUDED.break_at, break_count = EXCLUDED.break_count,
                 last_premium_insurance = EXCLUDED.last_premium_insurance, free_dates_month = EXCLUDED.free_dates_month,
-                free_dates_used = EXCLUDED.free_dates_used, spent_protections = EXCLUDED.spent_protections,
+                free_dates_used = EXCLUDED.free_dates_used, longest_weeks = EXCLUDED.longest_weeks, spent_protections = EXCLUDED.spent_protections,
                 closed_from = EXCLUDED.closed_from, closed_until = EXCLUDED.closed_until
             """
         )

@@ -19,6 +19,7 @@ struct LedgerRepository: Sendable {
         // The checkpoints that were read say where to begin: newer ones may have been stored since.
         let starts = ids.map { bases[$0]?.settledThrough ?? Self.beforeEverything }
         let contributions = try await contributions(to: ids, after: starts, sql)
+        let habits = try await habits(rows, after: starts, sql)
         return await rows.mapInSlices { row in
             StoredStreak(
                 row: row,
@@ -26,7 +27,7 @@ struct LedgerRepository: Sendable {
                     start: row.startedAt,
                     participants: participants[row.id] ?? [],
                     base: bases[row.id],
-                    contributions: contributions[row.id] ?? [],
+                    contributions: habits[row.id]?.completions ?? contributions[row.id] ?? [],
                     recoveries: entries[row.id]?.covers ?? [],
                     pauses: entries[row.id]?.pauses ?? [],
                     outages: outages,
@@ -36,11 +37,21 @@ struct LedgerRepository: Sendable {
                     endedAt: row.endedAt,
                     brokenOff: row.brokenOff,
                     earlierBreakOffs: row.earlierBreakOffs,
-                    longestShown: Int(row.longest)
+                    longestShown: Int(row.longest),
+                    habit: habits[row.id]?.habit
                 ),
                 isCheckpointStale: stored[row.id] != nil && bases[row.id] == nil
             )
         }
+    }
+
+    /// What only habits have; nothing is asked when there is none among them.
+    private func habits(_ rows: [StreakRow], after starts: [CalendarDate], _ sql: some QueryExecutor) async throws
+        -> [StreakID: HabitLedger.Entries]
+    {
+        let wanted = zip(rows, starts).filter { $0.0.kind == .habit }
+        guard !wanted.isEmpty else { return [:] }
+        return try HabitLedger.entries(try await sql.query(HabitLedger.query(of: wanted.map(\.0.id), after: wanted.map(\.1))))
     }
 
     /// Those of the row; for kinds whose members may change also the former ones.

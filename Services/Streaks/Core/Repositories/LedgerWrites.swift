@@ -5,8 +5,9 @@ internal import StreaksDomain
 /// What changes add to the ledgers: each kind of entry by one statement for all streaks.
 extension LedgerRepository {
     /// Writes what was added to ledgers. - Returns: the operations of the covers that turned out not to be needed, by streak and use.
-    static func store(_ entries: [LedgerEntries], _ sql: Transaction) async throws -> [CoverUse: OperationID] {
+    static func store(_ entries: [LedgerEntries], at now: Instant, _ sql: Transaction) async throws -> [CoverUse: OperationID] {
         try insertContributions(entries, sql)
+        try HabitLedger.store(entries.compactMap { entry in entry.habit.map { (entry.streak, $0) } }, at: now, sql)
         try insertCovers(entries, sql)
         try insertFreezesAndPauses(entries, sql)
         try insertProtections(entries, sql)
@@ -144,12 +145,15 @@ struct LedgerEntries: Sendable {
     var protections: [StreakLedger.Protection] = []
     var joined: [(user: UserID, at: Instant)] = []
     var left: [(user: UserID, at: Instant)] = []
+    /// What only habits have; their completions are among it, not among the contributions.
+    var habit: HabitLedgerEntries?
 
     /// The difference of two ledgers of one streak; both from the same checkpoint.
     init(of streak: StreakID, from before: StreakLedger, to after: StreakLedger, operation: OperationID) {
         self.streak = streak
         self.operation = operation
-        if after.contributions != before.contributions {
+        habit = HabitLedgerEntries(from: before, to: after)
+        if after.habit == nil, after.contributions != before.contributions {
             contributions = after.contributions.flatMap { date, all in
                 all.filter { !(before.contributions[date] ?? []).contains($0) }
             }
@@ -186,6 +190,6 @@ struct LedgerEntries: Sendable {
 
     var isEmpty: Bool {
         contributions.isEmpty && covers.isEmpty && returned.isEmpty && grants.isEmpty && freezesByHand.isEmpty && pauses.isEmpty
-            && protections.isEmpty && joined.isEmpty && left.isEmpty
+            && protections.isEmpty && joined.isEmpty && left.isEmpty && habit == nil
     }
 }

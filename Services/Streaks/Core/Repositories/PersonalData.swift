@@ -35,7 +35,7 @@ extension PersonalData {
 
     private static let kindName: Query = """
         (ARRAY['mutual', 'check_in', 'daily_snap', 'recipe_creation', 'challenge_completion', 'social_share', 'healthy_eating', \
-        'team'])[streak.kind]
+        'team', 'habit'])[streak.kind]
         """
 
     private static let sharedHistory = Erasure.keep(

@@ -21,8 +21,10 @@ package struct PlannedChange: Sendable {
     package internal(set) var userLevel = 1
     /// The operations of the covers that turned out not to be needed, by the instant they were used.
     package internal(set) var returned: [Instant: OperationID] = [:]
+    /// Of a habit: whether milestones that it reaches are told.
+    package internal(set) var reportsMilestones = true
     /// What was added to the ledger.
-    let entries: LedgerEntries
+    var entries: LedgerEntries
     /// The one to store; nil when the present one stays.
     let newCheckpoint: Checkpoint?
     /// What happened lies before the checkpoint: it is deleted, and the next change folds the ledger from the start.

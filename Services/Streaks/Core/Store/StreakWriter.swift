@@ -32,6 +32,12 @@ package struct StreakWriter: Sendable {
         package var freezes = 0
         /// What it begins with, which may have been a while ago: it begins then, so that the activity counts. nil: it begins now.
         package var first: FirstActivity?
+        /// Of a habit: its schedule, and of a restored one what its ledger has besides completions.
+        package var habit: HabitEntries?
+        /// Of a habit that is restored: when it began.
+        package var startedAt: Instant?
+        /// Of a habit: on whose behalf it begins.
+        package var origin: HabitOrigin?
 
         package init(_ kind: StreakKind, of members: [UserID], key: String?, freezes: Int = 0) {
             (self.kind, self.members, self.key, self.freezes) = (kind, members, key, freezes)
@@ -65,14 +71,15 @@ package struct StreakWriter: Sendable {
         let zones = try await ZoneRepository.histories(of: new.members, work.sql)
         let plans = policy(for: new.kind).asksForPlans ? try await PlanRepository.histories(of: new.members, work.sql) : [:]
         let begin = new.first?.beginning(new.members.first.flatMap { zones[$0] } ?? ZoneHistory(.utc))
-        let start = min(work.now, begin ?? work.now)
+        let start = min(work.now, begin ?? new.startedAt ?? work.now)
         let grants = new.freezes > 0 ? [StreakLedger.FreezeGrant(at: start, count: new.freezes)] : []
         let ledger = StreakLedger(
             start: start,
             participants: new.members.sorted().map { user in
                 StreakLedger.Participant(user, zones: zones[user] ?? ZoneHistory(.utc), plans: plans[user] ?? PlanHistory())
             },
-            freezeGrants: grants
+            freezeGrants: grants,
+            habit: new.habit
         )
         let id: StreakID = work.ids.make()
         let state = fold(ledger, policy(for: new.kind), at: start)
@@ -84,7 +91,9 @@ package struct StreakWriter: Sendable {
         if new.kind.isSolo, let user = new.members.first {
             change.userLevel = try await XPLedger.account(of: user, work.sql).level
         }
-        _ = try await LedgerRepository.store([change.entries], work.sql)
+        if let habit = new.habit { change.entries.habit = HabitLedgerEntries(start: ledger, habit) }
+        change.entries.habit?.origin = new.origin
+        _ = try await LedgerRepository.store([change.entries], at: work.now, work.sql)
         try await work.emit(try extensions.events(of: change))
         for follower in extensions.followers { try await follower.follow([change], .now, work) }
         return id
@@ -92,17 +101,24 @@ package struct StreakWriter: Sendable {
 
     /// Settles what is due, does what the command says, stores the result and emits its events. The streak must be locked by `work`.
     ///
-    /// - Parameter operation: what asked for it: the id of the contribution or cover that it adds; nil makes one up.
+    /// - Parameters:
+    ///   - operation: what asked for it: the id of the contribution or cover that it adds; nil makes one up.
+    ///   - origin: of a habit: on whose behalf entries are written.
+    ///   - reportsMilestones: of a habit: whether those that are reached are told; a restore tells none.
     /// - Throws: the domain's refusal; then nothing was changed.
     @discardableResult
     package func apply(
         _ command: StreakCommand,
         to stored: StoredStreak,
         operation: OperationID? = nil,
+        origin: HabitOrigin? = nil,
+        reportsMilestones: Bool = true,
         urgency: Urgency = .now,
         _ work: UnitOfWork
     ) async throws -> PlannedChange {
-        let planned = try await plan(command, for: stored, operation: operation, work)
+        var planned = try await plan(command, for: stored, operation: operation, work)
+        planned.entries.habit?.origin = origin
+        planned.reportsMilestones = reportsMilestones
         return try await carryOut([planned], urgency, work)[0]
     }
 
@@ -204,7 +220,7 @@ package struct StreakWriter: Sendable {
         )
         let entries = changes.map(\.entries).filter { !$0.isEmpty }
         if !entries.isEmpty {
-            let returned = try await LedgerRepository.store(entries, work.sql)
+            let returned = try await LedgerRepository.store(entries, at: work.now, work.sql)
             for (cover, operation) in returned {
                 for index in changes.indices where changes[index].row.id == cover.streak {
                     changes[index].returned[cover.usedAt] = operation

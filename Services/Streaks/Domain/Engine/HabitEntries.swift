@@ -72,6 +72,11 @@ public struct HabitEntries: Hashable, Sendable {
         self.startsOn = startsOn
     }
 
+    /// It goes into the archive (HA-13). Nothing happens when it is there.
+    public mutating func archive(from date: CalendarDate) {
+        if !isArchived { archivings.append(Archiving(from: date)) }
+    }
+
     func isArchived(_ date: CalendarDate) -> Bool { archivings.contains { $0.contains(date) } }
 
     /// Whether it is in the archive now.

@@ -1,0 +1,423 @@
+package import Kernel
+package import Outbox
+package import StreaksDomain
+
+/// A change of one user's habits, inside one transaction (`HabitStore.open`): the one way they are written.
+///
+/// Every method checks what the user may do and keeps tombstones and numbers for devices (HA-7). One that throws has changed nothing, so that of several
+/// changes one may fail alone; the methods need not be undone by a rollback.
+package struct HabitBook: Sendable {
+    let store: HabitStore
+    package let work: UnitOfWork
+    /// With the number of this change.
+    package let account: HabitAccount
+    package let date: HabitDate
+    package let isPremium: Bool
+
+    package var user: UserID { account.user }
+    package var limits: HabitLimits { .of(isPremium: isPremium) }
+    package var stamp: HabitStamp { HabitStamp(user: user, sequence: account.sequence, now: work.now) }
+    private var writer: StreakWriter { store.writer }
+
+    /// A habit that is locked until the end of the transaction.
+    package struct Locked: Sendable {
+        package let record: HabitRecord
+        package let stored: StoredStreak
+        package var id: HabitID { record.id }
+    }
+
+    /// A habit that is to begin.
+    package struct NewHabit: Sendable {
+        package var id: HabitID?
+        package var details: HabitDetails
+        /// The first date of `Schedule.everyNthDate` is set by the creation.
+        package var schedule: Schedule
+        package var target: Amount?
+        /// Of a restored habit: its versions, skips, times in the archive and reported milestones, instead of `schedule` and `target`.
+        package var entries: HabitEntries?
+        /// Of a restored habit: when it began.
+        package var createdAt: Instant?
+
+        package init(_ details: HabitDetails, schedule: Schedule, target: Amount? = nil, id: HabitID? = nil) {
+            (self.details, self.schedule, self.target, self.id) = (details, schedule, target, id)
+        }
+    }
+
+    // MARK: finding
+
+    /// Locks habits of the user, in the order of their streaks, so that no two transactions wait for each other in a ring: name all that the
+    /// change is about at once.
+    ///
+    /// - Parameter includesDeleted: whether deleted ones are found too.
+    /// - Returns: those that exist.
+    package func lock(_ ids: some Collection<HabitID>, includesDeleted: Bool = false) async throws -> [HabitID: Locked] {
+        guard !ids.isEmpty else { return [:] }
+        let wanted = Array(Set(ids))
+        let visible = includesDeleted ? "true" : "h.deleted_at IS NULL" as Query
+        let streaks = try await HabitRepository.streaks(of: user, wanted, visible, work.sql)
+        var stored = try await writer.store.lock(streaks, work.sql)
+        let stale = try await HabitRepository.staleStreaks(among: streaks, work.sql)
+        if !stale.isEmpty {
+            try await store.bringUpToDate(stored.filter { stale.contains($0.row.id) }, work)
+            stored = try await writer.store.lock(streaks, work.sql)
+        }
+        let records = try await HabitRepository.records(of: user, where: "h.id = ANY(\(wanted)) AND \(visible)", work.sql)
+        let byStreak = Dictionary(stored.map { ($0.row.id, $0) }) { first, _ in first }
+        var locked: [HabitID: Locked] = [:]
+        for record in records {
+            if let stored = byStreak[record.streak] { locked[record.id] = Locked(record: record, stored: stored) }
+        }
+        return locked
+    }
+
+    /// - Throws: `HABIT_NOT_FOUND`.
+    package func lock(_ id: HabitID, includesDeleted: Bool = false) async throws -> Locked {
+        guard let habit = try await lock([id], includesDeleted: includesDeleted)[id] else { throw ServiceError.habitNotFound }
+        return habit
+    }
+
+    // MARK: habits
+
+    /// Begins a habit, at the end of the list.
+    ///
+    /// - Parameter exceeding: what happens above the plan's limit: nil: it is refused; else it arrives in the archive (HA-13).
+    /// - Returns: its id.
+    /// - Throws: `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `HABIT_NAME_TAKEN`, `HABIT_ID_TAKEN`, `PREMIUM_REQUIRED`, `VALIDATION_ERROR`.
+    @discardableResult
+    package func create(_ new: NewHabit, archivesExcess: Bool = false) async throws -> HabitID {
+        let id = new.id ?? work.ids.make()
+        try new.schedule.validate(field: "schedule")
+        let counts = try await HabitRepository.counts(of: user, work.sql)
+        guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
+        let isAbove = counts.active >= limits.activeHabits
+        if isAbove, !archivesExcess { throw ServiceError.habitLimitReached(limits.activeHabits) }
+        if new.details.isPremium, !isPremium, !archivesExcess { throw ServiceError.premiumHabits("A color or icon of your own") }
+        try await check(new.details, except: nil)
+        guard try await !HabitRepository.exists(id, of: user, work.sql) else {
+            throw ServiceError(.alreadyExists, "HABIT_ID_TAKEN", "You have a habit of this id already.")
+        }
+        var entries =
+            new.entries
+            ?? HabitEntries(
+                .init(
+                    from: date.today,
+                    schedule: new.schedule.starting(on: date.today),
+                    target: new.target,
+                    weekStart: account.settings.firstDayOfWeek
+                )
+            )
+        if isAbove { entries.archive(from: date.today) }
+        var streak = StreakWriter.NewStreak(.habit, of: [user], key: "\(user) \(id)")
+        streak.habit = entries
+        streak.startedAt = new.createdAt
+        streak.origin = HabitOrigin(user: user, sequence: account.sequence)
+        var stamp = stamp
+        stamp.createdAt = min(new.createdAt ?? work.now, work.now)
+        try await writer.start(streak, work) { [date, work] streak in
+            try await HabitRepository.insert(id, new.details, streak: streak, asOf: date.today, stamp, work.sql)
+        }
+        if entries.isArchived { try HabitRepository.setArchived(id, at: work.now, stamp, work.sql) }
+        try HabitAccountRepository.unbury([(.habit, "\(id)")], of: user, work.sql)
+        return id
+    }
+
+    /// Other details, another schedule or target; those hold from today, from tomorrow if today is done (HA-10).
+    ///
+    /// - Throws: `HABIT_NAME_TAKEN`, `PREMIUM_REQUIRED`, `VALIDATION_ERROR`.
+    package func update(_ habit: Locked, _ details: HabitDetails, schedule: Schedule, target: Amount?) async throws {
+        let old = habit.record.details
+        if details.isPremium, !isPremium, details.color != old.color || details.icon != old.icon {
+            throw ServiceError.premiumHabits("A color or icon of your own")
+        }
+        try schedule.validate(field: "schedule")
+        try await check(details, except: habit.id)
+        let newest = habit.record.versions.last
+        if newest.map({ !$0.schedule.isSame(as: schedule) || $0.target != target }) ?? true {
+            try await apply(
+                .changeHabit(schedule, target: target, weekStart: newest?.weekStart ?? account.settings.firstDayOfWeek),
+                to: habit
+            )
+        }
+        try await HabitRepository.update(habit.id, details, stamp, work.sql)
+    }
+
+    private func check(_ details: HabitDetails, except id: HabitID?) async throws {
+        if let category = details.category {
+            guard try await HabitAccountRepository.categoryExists(category, of: user, work.sql) else {
+                throw ServiceError.validation(field: "category_id", "is no category of yours")
+            }
+        }
+        guard try await !HabitRepository.isNameTaken(details.name, of: user, except: id, work.sql) else {
+            throw ServiceError.habitNameTaken
+        }
+    }
+
+    /// HA-13. Nothing happens when it is in the archive.
+    package func archive(_ habit: Locked) async throws {
+        guard !habit.record.isArchived else { return }
+        try await apply(.archive, to: habit)
+        try HabitRepository.setArchived(habit.id, at: work.now, stamp, work.sql)
+    }
+
+    /// Nothing happens when it is not in the archive.
+    ///
+    /// - Throws: `HABIT_LIMIT_REACHED`: it counts against the limit again (HA-13).
+    package func unarchive(_ habit: Locked) async throws {
+        guard habit.record.isArchived else { return }
+        try await checkLimit()
+        try await apply(.unarchive, to: habit)
+        try HabitRepository.setArchived(habit.id, at: nil, stamp, work.sql)
+    }
+
+    private func checkLimit() async throws {
+        guard try await HabitRepository.counts(of: user, work.sql).active < limits.activeHabits else {
+            throw ServiceError.habitLimitReached(limits.activeHabits)
+        }
+    }
+
+    /// Deletes it; it can come back for 30 days. Until then nothing is expected of it. Nothing happens when it is deleted.
+    package func delete(_ habit: Locked) async throws {
+        guard !habit.record.isDeleted else { return }
+        if !habit.record.isArchived { try await apply(.archive, to: habit) }
+        try await HabitRepository.setDeleted(habit.id, at: work.now, stamp, work.sql)
+        try HabitAccountRepository.bury([(.habit, "\(habit.id)")], stamp, work.sql)
+    }
+
+    /// It comes back, into the archive if it was there. Lock it with `includesDeleted`.
+    ///
+    /// - Throws: `HABIT_NOT_DELETED`, `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`.
+    package func undelete(_ habit: Locked) async throws {
+        guard habit.record.isDeleted else {
+            throw ServiceError(.failedPrecondition, "HABIT_NOT_DELETED", "This habit is not deleted.")
+        }
+        guard try await !HabitRepository.isNameTaken(habit.record.details.name, of: user, except: habit.id, work.sql) else {
+            throw ServiceError.habitNameTaken
+        }
+        if !habit.record.isArchived {
+            try await checkLimit()
+            try await apply(.unarchive, to: habit)
+        }
+        try await HabitRepository.setDeleted(habit.id, at: nil, stamp, work.sql)
+        try HabitAccountRepository.unbury([(.habit, "\(habit.id)")], of: user, work.sql)
+    }
+
+    /// HA-13. - Throws: `ALREADY_PAUSED`, `PAUSE_TOO_LONG`, `VALIDATION_ERROR`.
+    package func pause(_ habit: Locked, from: CalendarDate, until: CalendarDate) async throws {
+        try await apply(.pauseHabit(from: from, until: until), to: habit)
+        try HabitRepository.touch(habit.id, stamp, work.sql)
+    }
+
+    /// - Throws: `NOT_PAUSED`.
+    package func resume(_ habit: Locked) async throws {
+        try await apply(.resumeHabit, to: habit)
+        try HabitRepository.touch(habit.id, stamp, work.sql)
+    }
+
+    /// The order of the list: those that are named come first, in this order.
+    package func reorder(_ ids: [HabitID]) async throws { try await HabitRepository.reorder(ids, stamp, work.sql) }
+
+    @discardableResult
+    private func apply(_ command: StreakCommand, to habit: Locked) async throws -> PlannedChange {
+        try await writer.apply(
+            command,
+            to: habit.stored,
+            origin: HabitOrigin(user: user, sequence: account.sequence),
+            work
+        )
+    }
+
+    // MARK: completions and skips
+
+    /// A completion of an edit, with what it has besides its date and amount.
+    package struct Edits: Sendable {
+        package var edits: [HabitEdit]
+        /// Of `.complete`.
+        package var details: [CompletionID: CompletionDetails]
+        /// The first date that takes completions and skips; nil: 7 dates before today (HA-12).
+        package var earliest: CalendarDate?
+        /// Whether milestones are told; a restore tells none.
+        package var reportsMilestones = true
+
+        package init(
+            _ edits: [HabitEdit],
+            details: [CompletionID: CompletionDetails] = [:],
+            earliest: CalendarDate? = nil
+        ) {
+            (self.edits, self.details, self.earliest) = (edits, details, earliest)
+        }
+    }
+
+    /// Changes completions and skips of a habit, in order; what is refused changes nothing, and its place says so (`PlannedChange.change.refused`).
+    ///
+    /// A completion whose id the user has already for another habit or date is refused with `COMPLETION_ID_TAKEN`; more than
+    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`.
+    package func edit(_ habit: Locked, _ edits: Edits) async throws -> HabitOutcome {
+        var (kept, places, refused): ([HabitEdit], [Int], [Int: ServiceError]) = ([], [], [:])
+        let known = try await HabitRepository.places(of: edits.edits.compactMap(\.newID), of: user, work.sql)
+        var counts: [CalendarDate: Int] = [:]
+        for (index, edit) in edits.edits.enumerated() {
+            if let id = edit.newID, let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
+                refused[index] = ServiceError(.alreadyExists, "COMPLETION_ID_TAKEN", "You have a completion of this id already.")
+                continue
+            }
+            if edit.newID != nil {
+                let there = habit.stored.ledger.contributions[edit.date]?.count ?? 0
+                counts[edit.date, default: there] += 1
+                if counts[edit.date, default: 0] > HabitLimits.mostCompletions {
+                    refused[index] = .tooManyCompletions
+                    continue
+                }
+            }
+            kept.append(edit)
+            places.append(index)
+        }
+        let change = try await writer.apply(
+            .edit(kept, earliest: edits.earliest),
+            to: habit.stored,
+            origin: HabitOrigin(user: user, sequence: account.sequence, details: edits.details),
+            reportsMilestones: edits.reportsMilestones,
+            work
+        )
+        for (place, refusal) in change.change.refused { refused[places[place]] = refusal }
+        try bury(change, of: habit)
+        let merged = try await merge(kept, edits.details, change)
+        return HabitOutcome(change: change, refused: refused, merged: merged)
+    }
+
+    /// Without a target a date has one completion: another one updates it (HA-14). What it says besides is kept there too.
+    private func merge(
+        _ edits: [HabitEdit],
+        _ details: [CompletionID: CompletionDetails],
+        _ change: PlannedChange
+    ) async throws -> [CompletionID: CompletionID] {
+        var merged: [CompletionID: CompletionID] = [:]
+        for edit in edits {
+            guard let id = edit.newID else { continue }
+            let present = change.change.ledger.contributions[edit.date] ?? []
+            guard !present.contains(where: { $0.id == id }), let existing = present.first?.id, present.count == 1 else {
+                continue
+            }
+            merged[id] = existing
+            guard let details = details[id], details != CompletionDetails() else { continue }
+            try await HabitRepository.add(details, to: existing, stamp, work.sql)
+        }
+        return merged
+    }
+
+    private func bury(_ change: PlannedChange, of habit: Locked) throws {
+        guard let entries = change.entries.habit else { return }
+        try HabitAccountRepository.bury(
+            entries.deleted.map { (.completion, "\($0)") } + entries.unskipped.map { (.skip, "\(habit.id) \($0)") },
+            stamp,
+            work.sql
+        )
+        try HabitAccountRepository.unbury(
+            entries.added.compactMap { entry in entry.id.map { (.completion, "\($0)") } }
+                + entries.skipped.map { (.skip, "\(habit.id) \($0)") },
+            of: user,
+            work.sql
+        )
+    }
+
+    /// Another note, mood or time of a completion, of whatever age (HA-12).
+    ///
+    /// - Throws: `COMPLETION_NOT_FOUND`.
+    package func describe(_ id: CompletionID, _ details: CompletionDetails) async throws {
+        guard try await HabitRepository.describe(id, details, stamp, work.sql) else {
+            throw ServiceError(.notFound, "COMPLETION_NOT_FOUND", "There is no such completion.")
+        }
+    }
+
+    // MARK: the rest
+
+    /// Another number, order or text of categories.
+    package var categories: HabitCategories { HabitCategories(book: self) }
+
+    /// Stores settings. Another first day of the week makes versions of all weekly habits (HA-10), those in the archive too.
+    ///
+    /// - Throws: `VALIDATION_ERROR`.
+    package func store(_ settings: HabitSettings) async throws {
+        var settings = settings
+        try settings.validate()
+        if settings.firstDayOfWeek != account.settings.firstDayOfWeek {
+            let ids = try await HabitRepository.ids(of: user, work.sql)
+            for habit in try await lock(ids).values.sorted(by: { $0.id < $1.id }) {
+                guard let newest = habit.record.versions.last, newest.weekStart != settings.firstDayOfWeek else { continue }
+                try await apply(
+                    .changeHabit(newest.schedule, target: newest.target, weekStart: settings.firstDayOfWeek),
+                    to: habit
+                )
+                try HabitRepository.touch(habit.id, stamp, work.sql)
+            }
+        }
+        try HabitAccountRepository.store(settings, stamp, work.sql)
+    }
+
+    /// A note on a date, today or earlier; an empty one deletes it.
+    ///
+    /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
+    package func note(_ text: String, on day: CalendarDate) async throws {
+        guard day <= date.today else {
+            throw ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
+        }
+        let note = try HabitText.text(text, field: "note", most: 500)
+        let isChanged = try await HabitAccountRepository.store(note, on: day, stamp, work.sql)
+        guard isChanged else { return }
+        if note.isEmpty {
+            try HabitAccountRepository.bury([(.dayNote, "\(day)")], stamp, work.sql)
+        } else {
+            try HabitAccountRepository.unbury([(.dayNote, "\(day)")], of: user, work.sql)
+        }
+    }
+
+    /// A backup was made now.
+    package func noteBackup() throws { try HabitAccountRepository.setBackedUp(stamp, work.sql) }
+
+    /// Deletes all habits, categories and day notes for good and begins a new epoch: devices begin anew (HA-7). The categories of the start are
+    /// made again unless others follow.
+    ///
+    /// - Returns: the new epoch.
+    package func clear(keepsDefaults: Bool = true) async throws -> Int {
+        try await HabitRepository.clear(of: user, work.sql)
+        if keepsDefaults {
+            for details in HabitCategoryDetails.defaults { try await categories.add(details, isCustom: false) }
+        }
+        return try await HabitAccountRepository.raiseEpoch(stamp, work.sql)
+    }
+}
+
+/// What an edit of a habit came to.
+package struct HabitOutcome: Sendable {
+    package let change: PlannedChange
+    /// What was refused, by its place in the list of edits.
+    package let refused: [Int: ServiceError]
+    /// Completions that updated one that was there: its id, by theirs.
+    package let merged: [CompletionID: CompletionID]
+    package var state: StreakState { change.change.state }
+    /// The counts that were reached for the first time in this run, highest last.
+    package var milestones: [Int] {
+        change.change.effects.compactMap { if case .milestone(let count, _, _, _) = $0 { count } else { nil } }
+    }
+    /// The completions that the ledger has on a date now, in the order they came.
+    package func completions(on date: CalendarDate) -> [StreakLedger.Contribution] {
+        change.change.ledger.contributions[date] ?? []
+    }
+}
+
+extension HabitEdit {
+    /// The id of a new completion.
+    fileprivate var newID: CompletionID? { if case .complete(let id, _, _) = self { id } else { nil } }
+}
+
+extension Schedule {
+    /// The same schedule as it begins on a date: every n-th date counts from there.
+    package func starting(on date: CalendarDate) -> Schedule {
+        if case .everyNthDate(let step, _) = self { .everyNthDate(step, from: date) } else { self }
+    }
+
+    /// Whether it says the same, from wherever every n-th date is counted.
+    package func isSame(as other: Schedule) -> Bool {
+        if case (.everyNthDate(let step, _), .everyNthDate(let wanted, _)) = (self, other) { return step == wanted }
+        return self == other
+    }
+}

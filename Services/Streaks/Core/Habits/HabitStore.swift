@@ -1,0 +1,150 @@
+package import Bus
+package import Database
+package import Kernel
+package import Outbox
+package import Replicas
+package import StreaksDomain
+
+/// The habits of users: what every feature about habits reads and changes them by (HA-*).
+///
+/// A habit is a streak of the kind `habit` with a row of its own beside it. What became of its dates is stored (`habit_day`, `habit_run`), as of a date of the
+/// user's clock. Reading begins with `refresh`, changing with `open`.
+package struct HabitStore: Sendable {
+    package let writer: StreakWriter
+    package let profiles: ProfileReplica
+    package let work: UnitOfWorkFactory
+    package var database: Database { writer.store.database }
+
+    package init(writer: StreakWriter, profiles: ProfileReplica, work: UnitOfWorkFactory) {
+        (self.writer, self.profiles, self.work) = (writer, profiles, work)
+    }
+
+    /// From what the features of `streaks` share.
+    package init(_ core: StreaksCore, work: UnitOfWorkFactory) {
+        self.init(writer: core.writer, profiles: core.profiles, work: work)
+    }
+
+    /// Brings what is stored of a user's habits to the date that their clock shows: settles what is due, and writes the dates since. Those in the
+    /// archive stay as they were.
+    ///
+    /// - Returns: that date.
+    package func refresh(_ user: UserID, _ context: CallContext) async throws -> HabitDate {
+        let date = try await self.date(of: user, context)
+        let outdated = try await HabitRepository.outdated(of: user, today: date.today, database)
+        guard !outdated.isEmpty else { return date }
+        try await work.run(context) { work in
+            // The account first, as changes do; a user with habits has one.
+            _ = try await HabitAccountRepository.open(user, at: work.now, ids: work.ids, work.sql)
+            try await bringUpToDate(try await writer.store.lock(outdated, work.sql), work)
+        }
+        return date
+    }
+
+    /// The date that a user's clock shows now.
+    package func date(of user: UserID, _ context: CallContext) async throws -> HabitDate {
+        if let zones = try await ZoneRepository.histories(of: [user], database)[user] { return HabitDate(zones, at: work.now()) }
+        guard let profile = try await profiles.profiles([user], context: context)[user] else {
+            return HabitDate(ZoneHistory(.utc), at: work.now())
+        }
+        return HabitDate(ZoneHistory(profile.zone), at: work.now())
+    }
+
+    /// Runs `body`; once more when nothing was known of the user here, and they have been asked for.
+    package func knowing<Result>(_ user: UserID, _ context: CallContext, _ body: () async throws -> Result) async throws -> Result
+    {
+        do { return try await body() } catch let error as ServiceError where error == .unknownHabitUser {
+            _ = try await profiles.profile(user, context: context)
+            return try await body()
+        }
+    }
+
+    /// Begins a change of a user's habits: their account is locked until the end of the transaction, so that changes of one user come one after the other,
+    /// and the change has a number (HA-7).
+    ///
+    /// - Throws: `ServiceError.unknownHabitUser` when nothing is known of the user here yet (`knowing`).
+    package func open(_ user: UserID, _ work: UnitOfWork) async throws -> HabitBook {
+        let account = try await HabitAccountRepository.open(user, at: work.now, ids: work.ids, work.sql)
+        return HabitBook(
+            store: self,
+            work: work,
+            account: account,
+            date: HabitDate(try await zones(of: user, work), at: work.now),
+            isPremium: try await EntitlementReplica().isPremium(user, now: work.now, work.sql)
+        )
+    }
+
+    private func zones(of user: UserID, _ work: UnitOfWork) async throws -> ZoneHistory {
+        if let known = try await ZoneRepository.histories(of: [user], work.sql)[user] { return known }
+        guard let profile = try await profiles.knownHere([user], work.sql)[user], profile.status != .deleted else {
+            throw ServiceError.unknownHabitUser
+        }
+        _ = try await ZoneRepository.add(profile.zone, of: user, since: profile.zoneSince, work.sql)
+        return try await ZoneRepository.histories(of: [user], work.sql)[user] ?? ZoneHistory(profile.zone)
+    }
+
+    /// Settles locked habits, and makes the rows of those again whose user's clock has changed its past.
+    func bringUpToDate(_ stored: [StoredStreak], _ work: UnitOfWork) async throws {
+        let settled = try await writer.settle(stored, work)
+        let stale = try await HabitRepository.staleStreaks(among: settled.map(\.row.id), work.sql)
+        guard !stale.isEmpty else { return }
+        let rows = try await writer.store.load(stale, isWhole: true, work.sql)
+        let policy = writer.policy(for: .habit)
+        try HabitDays.store(
+            rows.compactMap { whole in
+                fold(whole.ledger, policy, at: max(work.now, whole.row.settledAt)).habit.map {
+                    HabitDays.Change(whole: $0, of: whole.row.id)
+                }
+            },
+            work.sql
+        )
+    }
+}
+
+/// A date as a user's clock shows it.
+package struct HabitDate: Sendable {
+    package let today: CalendarDate
+    package let now: Instant
+    package let zones: ZoneHistory
+
+    package init(_ zones: ZoneHistory, at now: Instant) {
+        (self.zones, self.now, today) = (zones, now, zones.date(at: now))
+    }
+
+    /// The minute of the day that the user's clock showed at an instant, 0…1439.
+    package func minute(at instant: Instant) -> Int { Int(zones.zone(at: instant).secondOfDay(at: instant) / 60) }
+}
+
+extension ServiceError {
+    /// Nothing has come of the user yet, by whose clock their dates would be.
+    static let unknownHabitUser = ServiceError.unavailable("Your profile is not known here yet, please try again.")
+    package static let habitNotFound = ServiceError(.notFound, "HABIT_NOT_FOUND", "There is no such habit.")
+    package static let categoryNotFound = ServiceError(.notFound, "CATEGORY_NOT_FOUND", "There is no such category.")
+    package static let habitNameTaken = ServiceError(.alreadyExists, "HABIT_NAME_TAKEN", "You have a habit of this name already.")
+    package static let categoryNameTaken = ServiceError(
+        .alreadyExists,
+        "CATEGORY_NAME_TAKEN",
+        "You have a category of this name already."
+    )
+    package static let tooManyHabits = ServiceError(
+        .failedPrecondition,
+        "TOO_MANY_HABITS",
+        "An account has at most \(HabitLimits.mostHabits) habits, those in the archive too."
+    )
+    package static let tooManyCompletions = ServiceError(
+        .failedPrecondition,
+        "TOO_MANY_COMPLETIONS",
+        "A habit has at most \(HabitLimits.mostCompletions) completions on a date."
+    )
+
+    package static func habitLimitReached(_ limit: Int) -> ServiceError {
+        ServiceError(.failedPrecondition, "HABIT_LIMIT_REACHED", "Your plan allows \(limit) active habits.")
+    }
+
+    package static func categoryLimitReached(_ limit: Int) -> ServiceError {
+        ServiceError(.failedPrecondition, "CATEGORY_LIMIT_REACHED", "Your plan allows \(limit) categories of your own.")
+    }
+
+    package static func premiumHabits(_ what: String) -> ServiceError {
+        ServiceError(.permissionDenied, "PREMIUM_REQUIRED", "\(what) is for premium users.")
+    }
+}

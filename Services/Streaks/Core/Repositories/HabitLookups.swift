@@ -1,0 +1,126 @@
+internal import Database
+internal import Kernel
+internal import StreaksDomain
+
+/// What a change of habits asks before it writes. The account is locked: no other change of the user comes between.
+extension HabitRepository {
+    /// How many habits a user has.
+    struct Counts: Sendable {
+        /// Neither in the archive nor deleted.
+        let active: Int
+        /// Not deleted.
+        let all: Int
+    }
+
+    static func counts(of user: UserID, _ sql: some QueryExecutor) async throws -> Counts {
+        let rows = try await sql.query(
+            """
+            SELECT count(*) FILTER (WHERE archived_at IS NULL), count(*) FROM habit
+            WHERE user_id = \(user) AND deleted_at IS NULL
+            """
+        )
+        let (active, all) = try rows.first?.decode(as: (Int.self, Int.self)) ?? (0, 0)
+        return Counts(active: active, all: all)
+    }
+
+    /// Whether a habit of this id exists, deleted ones too.
+    static func exists(_ id: HabitID, of user: UserID, _ sql: some QueryExecutor) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM habit WHERE user_id = \(user) AND id = \(id)").isEmpty
+    }
+
+    static func isNameTaken(_ name: String, of user: UserID, except id: HabitID?, _ sql: some QueryExecutor) async throws -> Bool
+    {
+        try await !sql.query(
+            """
+            SELECT 1 FROM habit WHERE user_id = \(user) AND name_key = normalize(\(HabitText.key(name)), NFC)
+                AND deleted_at IS NULL AND id IS DISTINCT FROM \(id)
+            """
+        ).isEmpty
+    }
+
+    /// All that are not deleted.
+    static func ids(of user: UserID, _ sql: some QueryExecutor) async throws -> [HabitID] {
+        try await sql.query("SELECT id FROM habit WHERE user_id = \(user) AND deleted_at IS NULL").map { try $0.get(at: 0) }
+    }
+
+    static func streaks(of user: UserID, _ ids: [HabitID], _ condition: Query, _ sql: some QueryExecutor) async throws
+        -> [StreakID]
+    {
+        try await sql.query("SELECT streak_id FROM habit h WHERE user_id = \(user) AND id = ANY(\(ids)) AND \(condition)")
+            .map { try $0.get(at: 0) }
+    }
+
+    /// Where a completion is.
+    struct Place: Sendable {
+        let streak: StreakID
+        let date: CalendarDate
+    }
+
+    static func places(of completions: [CompletionID], of user: UserID, _ sql: some QueryExecutor) async throws
+        -> [CompletionID: Place]
+    {
+        guard !completions.isEmpty else { return [:] }
+        let rows = try await sql.query(
+            "SELECT id, streak_id, on_date FROM habit_completion WHERE user_id = \(user) AND id = ANY(\(completions))"
+        )
+        return Dictionary(
+            try rows.map { (try $0.get(at: 0), Place(streak: try $0.get(at: 1), date: try $0.get(at: 2))) }
+        ) { first, _ in first }
+    }
+
+    /// - Returns: whether there is such a completion.
+    static func describe(_ id: CompletionID, _ details: CompletionDetails, _ change: HabitStamp, _ sql: Transaction) async throws
+        -> Bool
+    {
+        try await sql.execute(
+            """
+            UPDATE habit_completion SET note = \(details.note), mood = \(details.mood?.rawValue), done_at = \(details.doneAt),
+                minute = \(details.minute.map(Int32.init)), updated_at = \(change.now), sequence = \(change.sequence)
+            WHERE user_id = \(change.user) AND id = \(id)
+            """
+        ) > 0
+    }
+
+    /// What details say replaces what a completion has; what they leave open stays.
+    static func add(_ details: CompletionDetails, to id: CompletionID, _ change: HabitStamp, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE habit_completion SET note = CASE WHEN \(details.note) = '' THEN note ELSE \(details.note) END,
+                mood = coalesce(\(details.mood?.rawValue), mood), done_at = coalesce(\(details.doneAt), done_at),
+                minute = coalesce(\(details.minute.map(Int32.init)), minute), updated_at = \(change.now), sequence = \(change.sequence)
+            WHERE user_id = \(change.user) AND id = \(id)
+            """
+        )
+    }
+
+    /// Deletes everything of a user's habits but the account, deleted ones and tombstones too.
+    static func clear(of user: UserID, _ sql: Transaction) async throws {
+        // What a streak is deleted with is deleted by it.
+        _ = try await sql.execute(
+            "DELETE FROM streak WHERE id = ANY(ARRAY(SELECT streak_id FROM habit WHERE user_id = \(user)))"
+        )
+        try sql.enqueue("DELETE FROM habit_category WHERE user_id = \(user)")
+        try sql.enqueue("DELETE FROM habit_day_note WHERE user_id = \(user)")
+        try sql.enqueue("DELETE FROM habit_tombstone WHERE user_id = \(user)")
+    }
+}
+
+extension HabitAccountRepository {
+    static func categoryExists(_ id: HabitCategoryID, of user: UserID, _ sql: some QueryExecutor) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM habit_category WHERE user_id = \(user) AND id = \(id)").isEmpty
+    }
+
+    static func isCategoryNameTaken(
+        _ name: String,
+        of user: UserID,
+        except id: HabitCategoryID?,
+        _ sql: some QueryExecutor
+    ) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT 1 FROM habit_category WHERE user_id = \(user) AND name_key = normalize(\(HabitText.key(name)), NFC)
+                AND id IS DISTINCT FROM \(id)
+            """
+        ).isEmpty
+    }
+}
