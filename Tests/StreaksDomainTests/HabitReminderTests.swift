@@ -7,9 +7,12 @@ import Testing
 /// When people are reminded of their habits (HA-5, HA-17, HA-18).
 @Suite struct HabitReminderTests {
     private let berlin = Zone("Europe/Berlin") ?? .utc
-    private let daily = HabitEntries(.init(from: CalendarDate(dayNumber: 0), schedule: .daily))
 
     private func date(_ text: String) -> CalendarDate { CalendarDate(text) ?? CalendarDate(dayNumber: 0) }
+
+    private func at(_ minute: Int, days: Set<Int>? = nil, since: Instant) -> HabitReminder {
+        HabitReminder(HabitReminderTime(storedMinute: minute, days: days), since: since)
+    }
 
     private func shown(_ instant: Instant, _ zone: Zone) -> String {
         let minutes = zone.secondOfDay(at: instant) / 60
@@ -38,26 +41,26 @@ import Testing
     ) throws {
         let zone = try #require(Zone(name))
         let now = zone.start(of: date(day))
-        let reminder = HabitReminder(minute: minute, since: now)
-        let next = HabitReminderPlan(zones: ZoneHistory(zone), at: now + .seconds(-1)).next(reminder, daily)
+        let reminder = at(minute, since: now)
+        let next = HabitReminderPlan(zones: ZoneHistory(zone), at: now + .seconds(-1)).next(reminder)
         #expect(next == Instant(rfc3339: expected))
     }
 
     @Test func `a date that a zone leaves out has no reminder`() throws {
         let apia = try #require(Zone("Pacific/Apia"))
         var now = apia.start(of: date("2011-12-29"))
-        var reminder = HabitReminder(minute: 480, since: now)
+        var reminder = at(480, since: now)
         var times: [String] = []
         for _ in 0..<3 {
-            now = try #require(HabitReminderPlan(zones: ZoneHistory(apia), at: now).next(reminder, daily))
-            reminder.note(try #require(HabitReminderPlan(zones: ZoneHistory(apia), at: now).due(reminder, daily)))
+            now = try #require(HabitReminderPlan(zones: ZoneHistory(apia), at: now).next(reminder))
+            reminder.note(try #require(HabitReminderPlan(zones: ZoneHistory(apia), at: now).due(reminder)))
             times.append(shown(now, apia))
         }
         #expect(times == ["2011-12-29 8:00", "2011-12-31 8:00", "2012-01-01 8:00"])
     }
 
     @Test(arguments: 0..<150)
-    func `each due date has its reminder once, at its minute, whatever the zone and however late the job`(seed: UInt64) {
+    func `each of its dates has a reminder once, at its minute, whatever the zone and however late the job`(seed: UInt64) {
         var random = Seeded(seed)
         let zone = random.pick(RandomHistory.zones)
         // Half of the lives begin just before a change of some clock.
@@ -65,32 +68,26 @@ import Testing
             random.chance(50)
             ? random.pick(["2026-03-06", "2026-03-27", "2026-04-02", "2026-09-03", "2026-10-02", "2026-10-23"].map(date))
             : CalendarDate(dayNumber: Int32.random(in: 19_000...21_500, using: &random))
-        let schedule = random.pick([
-            Schedule.daily, .weekdays([1, 3, 5]), .everyNthDate(3, from: first), .daysOfMonth([1, 15, 31]), .timesPerWeek(2),
-        ])
-        let entries = HabitEntries(.init(from: first, schedule: schedule))
         let days: Set<Int>? = random.chance(30) ? [0, 1, 2, 3] : nil
         let minute = random.chance(40) ? random.pick([0, 30, 120, 135, 150, 1_439]) : Int.random(in: 0..<1_440, using: &random)
         let (start, end) = (zone.start(of: first), zone.start(of: first.advanced(by: 14)))
         let isPunctual = random.chance(50)
-        var reminder = HabitReminder(minute: minute, days: days, since: start)
+        var reminder = at(minute, days: days, since: start)
         var had: [DueHabitReminder] = []
         var now = start
         while now < end {
             let plan = HabitReminderPlan(zones: ZoneHistory(zone), at: now)
-            if let due = plan.due(reminder, entries) {
+            if let due = plan.due(reminder) {
                 reminder.note(due)
                 had.append(due)
             }
-            #expect(plan.due(reminder, entries) == nil, "nothing is due twice")
-            let next = plan.next(reminder, entries) ?? now + .days(1)
+            #expect(plan.due(reminder) == nil, "nothing is due twice")
+            let next = plan.next(reminder) ?? now + .days(1)
             #expect(next > now)
             now = next + (isPunctual ? .zero : .minutes(Int64.random(in: 0...300, using: &random)))
         }
         had.removeAll { $0.at >= end }
-        let wanted = (0..<14).map { first.advanced(by: $0) }.filter { date in
-            schedule.includes(date) && days?.contains(date.weekday) ?? true
-        }
+        let wanted = (0..<14).map { first.advanced(by: $0) }.filter { days?.contains($0.weekday) ?? true }
         // Found minute by minute on the wall clock.
         let expected = wanted.compactMap { date -> Instant? in
             var probe = zone.start(of: date)
@@ -114,14 +111,14 @@ import Testing
         let first = CalendarDate(dayNumber: Int32.random(in: 20_000...21_000, using: &random))
         var now = random.pick(RandomHistory.zones).start(of: first)
         var zones = ZoneHistory(random.pick(RandomHistory.zones))
-        var reminder = HabitReminder(minute: Int.random(in: 0..<1_440, using: &random), since: now)
+        var reminder = at(Int.random(in: 0..<1_440, using: &random), since: now)
         var had: [DueHabitReminder] = []
         var evenings: [HabitDayReminder] = []
         let end = now + .days(20)
         while now < end {
             if random.chance(20) { zones.change(to: random.pick(RandomHistory.zones), at: now) }
             let plan = HabitReminderPlan(zones: zones, at: now)
-            if let due = plan.due(reminder, daily) {
+            if let due = plan.due(reminder) {
                 #expect(due.date >= zones.openFrom(at: now), "\(due.date) is over")
                 reminder.note(due)
                 had.append(due)
@@ -135,50 +132,46 @@ import Testing
 
     @Test func `another time on the same date is new when it is later, and what was set after its time waits`() throws {
         let nine = berlin.start(of: date("2026-05-04")) + .hours(9)
-        var reminder = HabitReminder(minute: 480, since: .epoch)
+        var reminder = at(480, since: .epoch)
         let plan = HabitReminderPlan(zones: ZoneHistory(berlin), at: nine)
-        reminder.note(try #require(plan.due(reminder, daily)))
-        #expect(plan.due(reminder, daily) == nil)
-        reminder.minute = 600
-        #expect(plan.next(reminder, daily) == nine + .hours(1))
-        (reminder.minute, reminder.since) = (480, nine)
-        #expect(plan.next(reminder, daily) == nine + .hours(23))
-        let new = HabitReminder(minute: 480, since: nine)
-        #expect(plan.due(new, daily) == nil && plan.next(new, daily) == nine + .hours(23))
+        reminder.note(try #require(plan.due(reminder)))
+        #expect(plan.due(reminder) == nil)
+        reminder.time.minute = 600
+        #expect(plan.next(reminder) == nine + .hours(1))
+        (reminder.time.minute, reminder.since) = (480, nine)
+        #expect(plan.next(reminder) == nine + .hours(23))
+        let new = at(480, since: nine)
+        #expect(plan.due(new) == nil && plan.next(new) == nine + .hours(23))
     }
 
-    @Test func `the schedule of each date decides, and the days of the reminder choose among its dates`() {
+    @Test func `the days of the reminder choose among dates`() {
         let monday = date("2026-05-04")
-        let versions = HabitEntries(
-            .init(from: monday, schedule: .weekdays([1])),
-            later: [.init(from: monday.advanced(by: 1), schedule: .weekdays([2, 3]))]
-        )
         func dates(_ days: Set<Int>?) -> [String] {
             var (now, found) = (berlin.start(of: monday), [String]())
-            var reminder = HabitReminder(minute: 0, days: days, since: now)
-            while now < berlin.start(of: monday.advanced(by: 14)) {
+            var reminder = at(0, days: days, since: now)
+            while now < berlin.start(of: monday.advanced(by: 7)) {
                 let plan = HabitReminderPlan(zones: ZoneHistory(berlin), at: now)
-                if let due = plan.due(reminder, versions) {
+                if let due = plan.due(reminder) {
                     reminder.note(due)
                     found.append("\(due.date)")
                 }
-                now = plan.next(reminder, versions) ?? now + .days(1)
+                now = plan.next(reminder) ?? now + .days(1)
             }
             return found
         }
-        #expect(dates(nil) == ["2026-05-04", "2026-05-05", "2026-05-06", "2026-05-12", "2026-05-13"])
-        #expect(dates([1, 3, 5]) == ["2026-05-04", "2026-05-06", "2026-05-13"])
-        #expect(dates([6]) == [])
+        #expect(dates(nil).count == 7)
+        #expect(dates([1, 3, 0]) == ["2026-05-04", "2026-05-06", "2026-05-10"])
+        #expect(dates([6]) == ["2026-05-09"])
     }
 
     // MARK: - Snoozes
 
     @Test func `three snoozes of an hour, each once, and the fourth is refused`() throws {
         let (day, zones) = (date("2026-05-04"), ZoneHistory(berlin))
-        var reminder = HabitReminder(minute: 480, since: .epoch)
+        var reminder = at(480, since: .epoch)
         var now = berlin.start(of: day) + .hours(8)
         for number in 0..<3 {
-            let due = try #require(HabitReminderPlan(zones: zones, at: now).due(reminder, daily))
+            let due = try #require(HabitReminderPlan(zones: zones, at: now).due(reminder))
             #expect(due.number == number && due.isRepeat == (number > 0))
             reminder.note(due)
             let tapped = now + .minutes(5)
@@ -187,10 +180,10 @@ import Testing
             #expect(try reminder.snooze(number, on: day, zones, at: tapped + .minutes(30)) == tapped + .hours(1))
             #expect(reminder.snoozesLeft(on: day) == 2 - number)
             let plan = HabitReminderPlan(zones: zones, at: tapped)
-            #expect(plan.due(reminder, daily) == nil && plan.next(reminder, daily) == tapped + .hours(1))
+            #expect(plan.due(reminder) == nil && plan.next(reminder) == tapped + .hours(1))
             now = tapped + .hours(1)
         }
-        reminder.note(try #require(HabitReminderPlan(zones: zones, at: now).due(reminder, daily)))
+        reminder.note(try #require(HabitReminderPlan(zones: zones, at: now).due(reminder)))
         for number in [nil, 3] {
             let error = #expect(throws: ServiceError.self) { try reminder.snooze(number, on: day, zones, at: now) }
             #expect(error?.reason == "SNOOZE_LIMIT_REACHED")
@@ -204,7 +197,7 @@ import Testing
     @Test func `past midnight a snooze is dropped`() throws {
         let (day, zones) = (date("2026-05-04"), ZoneHistory(berlin))
         let end = berlin.end(of: day)
-        var reminder = HabitReminder(minute: 1_380, since: .epoch)
+        var reminder = at(1_380, since: .epoch)
         #expect(try reminder.snooze(0, on: day, zones, at: end + .hours(-1)) == nil)
         #expect(reminder.snoozesLeft(on: day) == 2)
         #expect(try reminder.snooze(1, on: day, zones, at: end + .hours(-1) + .seconds(-1)) == end + .seconds(-1))
@@ -212,22 +205,11 @@ import Testing
         #expect(try reminder.snooze(2, on: day, zones, at: end + .minutes(1)) == nil)
         #expect(reminder.snoozesLeft(on: day.advanced(by: 1)) == 3)
         // The job comes too late.
-        #expect(HabitReminderPlan(zones: zones, at: end).due(reminder, daily) == nil)
+        #expect(HabitReminderPlan(zones: zones, at: end).due(reminder) == nil)
         // The traveller's date ends earlier than it seemed.
         var travelled = zones
         travelled.change(to: Zone("Asia/Tokyo") ?? .utc, at: end + .hours(-7))
-        #expect(HabitReminderPlan(zones: travelled, at: end + .seconds(-1)).due(reminder, daily)?.date != day)
-    }
-
-    @Test func `a snooze of what was done meanwhile does not come`() throws {
-        let (day, zones) = (date("2026-05-04"), ZoneHistory(berlin))
-        let now = berlin.start(of: day) + .hours(8)
-        var reminder = HabitReminder(minute: 480, since: .epoch, handled: .init(date: day, minute: 480))
-        _ = try reminder.snooze(0, on: day, zones, at: now)
-        reminder.dropSnooze(of: day.advanced(by: -1))
-        #expect(HabitReminderPlan(zones: zones, at: now + .hours(1)).due(reminder, daily)?.isRepeat == true)
-        reminder.dropSnooze(of: day)
-        #expect(HabitReminderPlan(zones: zones, at: now + .hours(1)).due(reminder, daily) == nil)
+        #expect(HabitReminderPlan(zones: travelled, at: end + .seconds(-1)).due(reminder)?.date != day)
     }
 
     // MARK: - Plans
@@ -236,12 +218,11 @@ import Testing
     func `the free plan has the earliest three of a date, premium all`(seed: UInt64) {
         var random = Seeded(seed)
         let first = date("2026-05-04")
-        let entries = HabitEntries(.init(from: first, schedule: .daily))
         var now = berlin.start(of: first)
         var habits = (0..<Int.random(in: 1...12, using: &random)).map { _ in
-            HabitReminder(minute: Int.random(in: 0..<1_440, using: &random), since: now)
+            at(Int.random(in: 0..<1_440, using: &random), since: now)
         }
-        let minutes = habits.map(\.minute).sorted()
+        let minutes = habits.map(\.time.minute).sorted()
         // A downgrade at some instant.
         let downgrade = now + .minutes(Int64.random(in: 0...(5 * 1_440), using: &random))
         var allowance = HabitReminderAllowance()
@@ -250,13 +231,13 @@ import Testing
             let plan = HabitReminderPlan(zones: ZoneHistory(berlin), at: now)
             var next: [Instant] = []
             for index in habits.indices {
-                if let due = plan.due(habits[index], entries) {
+                if let due = plan.due(habits[index]) {
                     habits[index].note(due)
-                    if allowance.take(on: due.date, isPremium: now < downgrade) {
-                        sent[due.date, default: []].append(habits[index].minute)
+                    if allowance.take(on: due.date, .of(isPremium: now < downgrade)) {
+                        sent[due.date, default: []].append(habits[index].time.minute)
                     }
                 }
-                if let at = plan.next(habits[index], entries) { next.append(at) }
+                if let at = plan.next(habits[index]) { next.append(at) }
             }
             now = next.min() ?? now + .days(1)
         }

@@ -25,18 +25,16 @@ public struct HabitReminder: Hashable, Sendable {
     /// How long one is.
     public static let snoozeLength = Interval.hours(1)
 
-    /// Minute of the local day, 0…1439.
-    public var minute: Int
-    /// Weekdays, 0 = Sunday … 6; nil: every date that the schedule has.
-    public var days: Set<Int>?
+    /// Minute and weekdays. Which of these dates the schedule has is known when one has come.
+    public var time: HabitReminderTime
     /// Times before this instant are left out: the reminder was set later, or the habit came back from the archive.
     public var since: Instant
     /// The newest of the times that were handled. Another time on the same date is new when it is later.
     public var handled: Handled?
     public var snoozes: Snoozes?
 
-    public init(minute: Int, days: Set<Int>? = nil, since: Instant, handled: Handled? = nil, snoozes: Snoozes? = nil) {
-        (self.minute, self.days, self.since, self.handled, self.snoozes) = (minute, days, since, handled, snoozes)
+    public init(_ time: HabitReminderTime, since: Instant, handled: Handled? = nil, snoozes: Snoozes? = nil) {
+        (self.time, self.since, self.handled, self.snoozes) = (time, since, handled, snoozes)
     }
 
     /// How many snoozes a date has left.
@@ -80,19 +78,14 @@ public struct HabitReminder: Hashable, Sendable {
         if due.isRepeat {
             snoozes?.at = nil
         } else {
-            handled = Handled(date: due.date, minute: minute)
+            handled = Handled(date: due.date, minute: time.minute)
         }
-    }
-
-    /// What was done of the date needs no reminder any more.
-    public mutating func dropSnooze(of date: CalendarDate) {
-        if snoozes?.date == date { snoozes?.at = nil }
     }
 
     /// Whether the time of a date was not handled yet.
     func awaits(_ date: CalendarDate, at: Instant) -> Bool {
         guard at >= since else { return false }
-        return handled.map { ($0.date, $0.minute) < (date, minute) } ?? true
+        return handled.map { ($0.date, $0.minute) < (date, time.minute) } ?? true
     }
 }
 
@@ -111,8 +104,6 @@ public struct DueHabitReminder: Hashable, Sendable {
 /// The reminders that a person gets on a date: on the free plan three, of several habits the earliest (HA-17). One that was put off is the
 /// same reminder when it comes again.
 public struct HabitReminderAllowance: Hashable, Sendable {
-    public static let freeADate = 3
-
     public private(set) var date: CalendarDate?
     /// How many had on it.
     public private(set) var sent: Int
@@ -120,19 +111,11 @@ public struct HabitReminderAllowance: Hashable, Sendable {
     public init(date: CalendarDate? = nil, sent: Int = 0) { (self.date, self.sent) = (date, sent) }
 
     /// Counts one more. - Returns: false when the plan has no more of them.
-    public mutating func take(on date: CalendarDate, isPremium: Bool) -> Bool {
+    public mutating func take(on date: CalendarDate, _ limits: HabitLimits) -> Bool {
         if self.date.map({ $0 < date }) ?? true { (self.date, sent) = (date, 0) }
-        guard isPremium || sent < Self.freeADate else { return false }
+        guard sent < limits.reminders else { return false }
         sent += 1
         return true
-    }
-}
-
-extension HabitEntries {
-    /// Whether the schedule of a date has it.
-    public func isDue(on date: CalendarDate) -> Bool {
-        guard let first = versions.first else { return false }
-        return (versions.last { $0.from <= date } ?? first).schedule.includes(date)
     }
 }
 

@@ -33,23 +33,24 @@ public struct HabitReminderPlan: Hashable, Sendable {
 
     // MARK: - A habit's own
 
-    /// What of a habit is due now and still of use: its time, or that it was put off. At most one: the later one.
-    public func due(_ reminder: HabitReminder, _ entries: HabitEntries) -> DueHabitReminder? {
-        (times(reminder, entries) + [repeated(reminder)]).compactMap { $0 }.filter { $0.at <= now && now < $0.until }
+    /// What of a habit is due now and still of use: its time, or that it was put off. At most one: the later one. It is on one of the
+    /// reminder's weekdays; whether the schedule has its date, `HabitState.isOpen` says.
+    public func due(_ reminder: HabitReminder) -> DueHabitReminder? {
+        (times(reminder) + [repeated(reminder)]).compactMap { $0 }.filter { $0.at <= now && now < $0.until }
             .max { ($0.at, $0.isRepeat ? 0 : 1) < ($1.at, $1.isRepeat ? 0 : 1) }
     }
 
-    /// When the next one may be due; nil: not within three dates.
+    /// When the next one may be due, whether the schedule has its date or not; nil: not within three dates.
     ///
     /// - Parameter reminder: with what is due now noted in it.
-    public func next(_ reminder: HabitReminder, _ entries: HabitEntries) -> Instant? {
-        (times(reminder, entries) + [repeated(reminder)]).compactMap { $0?.at }.filter { $0 > now }.min()
+    public func next(_ reminder: HabitReminder) -> Instant? {
+        (times(reminder) + [repeated(reminder)]).compactMap { $0?.at }.filter { $0 > now }.min()
     }
 
-    private func times(_ reminder: HabitReminder, _ entries: HabitEntries) -> [DueHabitReminder?] {
+    private func times(_ reminder: HabitReminder) -> [DueHabitReminder?] {
         near.map { date in
-            guard entries.isDue(on: date), reminder.days?.contains(date.weekday) ?? true,
-                let (at, end) = time(second: Int64(reminder.minute) * 60, on: date), reminder.awaits(date, at: at)
+            guard reminder.time.days?.contains(date.weekday) ?? true,
+                let (at, end) = time(second: Int64(reminder.time.minute) * 60, on: date), reminder.awaits(date, at: at)
             else { return nil }
             let until = min(at + Self.useful, end)
             return DueHabitReminder(date: date, at: at, until: until, number: reminder.number(on: date), isRepeat: false)
