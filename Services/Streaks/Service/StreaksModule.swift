@@ -32,10 +32,10 @@ public enum StreaksModule: ServiceModule {
 
     /// What the features add to the store of streaks.
     static let extensions = StreakExtensions(
-        kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents()] + TypedFeature.kinds,
+        kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents(), HabitEvents(feature: "habits")] + TypedFeature.kinds,
         followers: [
             ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
-            RewardsFollower(), SoloReminderFollower(), BoardFollower(),
+            RewardsFollower(), SoloReminderFollower(), BoardFollower(), HabitFollower(),
         ],
         circles: [TeamCircles()]
     )

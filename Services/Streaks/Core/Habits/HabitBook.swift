@@ -1,11 +1,12 @@
+internal import Database
 package import Kernel
 package import Outbox
 package import StreaksDomain
 
 /// A change of one user's habits, inside one transaction (`HabitStore.open`): the one way they are written.
 ///
-/// Every method checks what the user may do and keeps tombstones and numbers for devices (HA-7). One that throws has changed nothing, so that of several
-/// changes one may fail alone; the methods need not be undone by a rollback.
+/// Every method checks what the user may do and keeps tombstones and numbers for devices (HA-7). One that throws has changed nothing: of
+/// several changes in one transaction, one may fail alone.
 package struct HabitBook: Sendable {
     let store: HabitStore
     package let work: UnitOfWork
@@ -53,7 +54,7 @@ package struct HabitBook: Sendable {
     package func lock(_ ids: some Collection<HabitID>, includesDeleted: Bool = false) async throws -> [HabitID: Locked] {
         guard !ids.isEmpty else { return [:] }
         let wanted = Array(Set(ids))
-        let visible = includesDeleted ? "true" : "h.deleted_at IS NULL" as Query
+        let visible: Query = includesDeleted ? "true" : "h.deleted_at IS NULL"
         let streaks = try await HabitRepository.streaks(of: user, wanted, visible, work.sql)
         var stored = try await writer.store.lock(streaks, work.sql)
         let stale = try await HabitRepository.staleStreaks(among: streaks, work.sql)
@@ -373,8 +374,8 @@ package struct HabitBook: Sendable {
     /// A backup was made now.
     package func noteBackup() throws { try HabitAccountRepository.setBackedUp(stamp, work.sql) }
 
-    /// Deletes all habits, categories and day notes for good and begins a new epoch: devices begin anew (HA-7). The categories of the start are
-    /// made again unless others follow.
+    /// Deletes all habits, categories and day notes for good and begins a new epoch: devices begin anew (HA-7). The categories of the
+    /// start are made again unless others follow.
     ///
     /// - Returns: the new epoch.
     package func clear(keepsDefaults: Bool = true) async throws -> Int {

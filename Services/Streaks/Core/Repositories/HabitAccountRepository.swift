@@ -1,11 +1,11 @@
 package import Database
 package import Kernel
-package import StreaksDomain
+internal import StreaksDomain
 
 /// Users' habits as a whole: numbers of changes, settings, categories, day notes, tombstones.
 package enum HabitAccountRepository {
-    /// Locks the account until the end of the transaction and gives out the next number. A user's first change makes the account with the five
-    /// categories of the start (HA-19).
+    /// Locks the account until the end of the transaction and gives out the next number. A user's first change makes the account with the
+    /// five categories of the start (HA-19).
     static func open(_ user: UserID, at now: Instant, ids: any IDSource, _ sql: Transaction) async throws -> HabitAccount {
         let rows = try await sql.query(
             """

@@ -1,6 +1,6 @@
 package import Database
 package import Kernel
-package import StreaksDomain
+internal import StreaksDomain
 
 /// The definitions of habits.
 package enum HabitRepository {
