@@ -1910,7 +1910,7 @@ extension HabitMilestones: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitMilestones.self)
-        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: HabitMilestone.self, unreadable)
+        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: HabitMilestoneDate.self, unreadable)
         self.next = c.pointee.next
         self.left = c.pointee.left
         self.unit = HabitUnit(rawValue: Int32(truncatingIfNeeded: c.pointee.unit.rawValue))
@@ -1921,7 +1921,7 @@ extension HabitMilestones: Wire.CMessage {
         streaksnap__streaks__v1__habit_milestones__init(c)
         if !self.reached.isEmpty {
             c.pointee.n_reached = self.reached.count
-            c.pointee.reached = try arena.messages(self.reached, as: Streaksnap__Streaks__V1__HabitMilestone.self)
+            c.pointee.reached = try arena.messages(self.reached, as: Streaksnap__Streaks__V1__HabitMilestoneDate.self)
         }
         c.pointee.next = self.next
         c.pointee.left = self.left
@@ -1930,25 +1930,25 @@ extension HabitMilestones: Wire.CMessage {
     }
 }
 
-extension HabitMilestone: Wire.CMessage {
-    public static var fullName: String { "streaksnap.streaks.v1.HabitMilestone" }
+extension HabitMilestoneDate: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.HabitMilestoneDate" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Streaks__V1__HabitMilestone()
-        streaksnap__streaks__v1__habit_milestone__init(&twin)
+        var twin = Streaksnap__Streaks__V1__HabitMilestoneDate()
+        streaksnap__streaks__v1__habit_milestone_date__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitMilestone.self)
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitMilestoneDate.self)
         self.count = c.pointee.count
         self.unit = HabitUnit(rawValue: Int32(truncatingIfNeeded: c.pointee.unit.rawValue))
         self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Streaks__V1__HabitMilestone.self)
-        streaksnap__streaks__v1__habit_milestone__init(c)
+        let c = arena.allocate(Streaksnap__Streaks__V1__HabitMilestoneDate.self)
+        streaksnap__streaks__v1__habit_milestone_date__init(c)
         c.pointee.count = self.count
         c.pointee.unit = Streaksnap__Streaks__V1__HabitUnit(rawValue: .init(truncatingIfNeeded: self.unit.rawValue))
         c.pointee.date = arena.date(self.date)

@@ -318,7 +318,7 @@ public struct ResumeHabitRequest: Sendable, Equatable {
 }
 
 public struct ListHabitsRequest: Sendable, Equatable {
-    /// Part of a name, in whatever case and with or without accents.
+    /// Part of a name, in whatever case.
     public var q: String = ""
     /// Habits of any of these categories.
     public var categoryID: [Kernel.HabitCategoryID] = []
@@ -985,7 +985,7 @@ public struct HabitBestRun: Sendable, Equatable {
 /// Celebrated counts (HA-11): 7, 30, 50, 100, 365 days, then each hundred; 4, 12, 26, 52 weeks, then each 52.
 public struct HabitMilestones: Sendable, Equatable {
     /// Newest first, 50 at most.
-    public var reached: [HabitMilestone] = []
+    public var reached: [HabitMilestoneDate] = []
     /// Of the present run.
     public var next: Int32 = 0
     public var left: Int32 = 0
@@ -995,7 +995,7 @@ public struct HabitMilestones: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(reached: [HabitMilestone] = [], next: Int32 = 0, left: Int32 = 0, unit: HabitUnit = .unspecified) {
+    public init(reached: [HabitMilestoneDate] = [], next: Int32 = 0, left: Int32 = 0, unit: HabitUnit = .unspecified) {
         self.reached = reached
         self.next = next
         self.left = left
@@ -1003,7 +1003,7 @@ public struct HabitMilestones: Sendable, Equatable {
     }
 }
 
-public struct HabitMilestone: Sendable, Equatable {
+public struct HabitMilestoneDate: Sendable, Equatable {
     public var count: Int32 = 0
     public var unit: HabitUnit = .unspecified
     public var date: Kernel.CalendarDate

@@ -520,7 +520,7 @@ extension HabitMilestones {
     }
 }
 
-extension HabitMilestone {
+extension HabitMilestoneDate {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.date(self.date, at: path, "date")
     }

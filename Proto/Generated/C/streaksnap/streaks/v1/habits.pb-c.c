@@ -2167,49 +2167,49 @@ void   streaksnap__streaks__v1__habit_milestones__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestones__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__streaks__v1__habit_milestone__init
-                     (Streaksnap__Streaks__V1__HabitMilestone         *message)
+void   streaksnap__streaks__v1__habit_milestone_date__init
+                     (Streaksnap__Streaks__V1__HabitMilestoneDate         *message)
 {
-  static const Streaksnap__Streaks__V1__HabitMilestone init_value = STREAKSNAP__STREAKS__V1__HABIT_MILESTONE__INIT;
+  static const Streaksnap__Streaks__V1__HabitMilestoneDate init_value = STREAKSNAP__STREAKS__V1__HABIT_MILESTONE_DATE__INIT;
   *message = init_value;
 }
-size_t streaksnap__streaks__v1__habit_milestone__get_packed_size
-                     (const Streaksnap__Streaks__V1__HabitMilestone *message)
+size_t streaksnap__streaks__v1__habit_milestone_date__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate *message)
 {
-  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone__descriptor);
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_date__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__streaks__v1__habit_milestone__pack
-                     (const Streaksnap__Streaks__V1__HabitMilestone *message,
+size_t streaksnap__streaks__v1__habit_milestone_date__pack
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone__descriptor);
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_date__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__streaks__v1__habit_milestone__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__HabitMilestone *message,
+size_t streaksnap__streaks__v1__habit_milestone_date__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone__descriptor);
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_date__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Streaks__V1__HabitMilestone *
-       streaksnap__streaks__v1__habit_milestone__unpack
+Streaksnap__Streaks__V1__HabitMilestoneDate *
+       streaksnap__streaks__v1__habit_milestone_date__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Streaks__V1__HabitMilestone *)
-     protobuf_c_message_unpack (&streaksnap__streaks__v1__habit_milestone__descriptor,
+  return (Streaksnap__Streaks__V1__HabitMilestoneDate *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__habit_milestone_date__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__streaks__v1__habit_milestone__free_unpacked
-                     (Streaksnap__Streaks__V1__HabitMilestone *message,
+void   streaksnap__streaks__v1__habit_milestone_date__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitMilestoneDate *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone__descriptor);
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_date__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   streaksnap__streaks__v1__habit_category__init
@@ -7442,7 +7442,7 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestones_
     PROTOBUF_C_TYPE_MESSAGE,
     offsetof(Streaksnap__Streaks__V1__HabitMilestones, n_reached),
     offsetof(Streaksnap__Streaks__V1__HabitMilestones, reached),
-    &streaksnap__streaks__v1__habit_milestone__descriptor,
+    &streaksnap__streaks__v1__habit_milestone_date__descriptor,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -7510,7 +7510,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestones__desc
   (ProtobufCMessageInit) streaksnap__streaks__v1__habit_milestones__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone_date__field_descriptors[3] =
 {
   {
     "count",
@@ -7518,7 +7518,7 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone__
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_INT32,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Streaks__V1__HabitMilestone, count),
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneDate, count),
     NULL,
     NULL,
     0,             /* flags */
@@ -7530,7 +7530,7 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone__
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Streaks__V1__HabitMilestone, unit),
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneDate, unit),
     &streaksnap__streaks__v1__habit_unit__descriptor,
     NULL,
     0,             /* flags */
@@ -7542,36 +7542,36 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_milestone__
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Streaks__V1__HabitMilestone, date),
+    offsetof(Streaksnap__Streaks__V1__HabitMilestoneDate, date),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__streaks__v1__habit_milestone__field_indices_by_name[] = {
+static const unsigned streaksnap__streaks__v1__habit_milestone_date__field_indices_by_name[] = {
   0,   /* field[0] = count */
   2,   /* field[2] = date */
   1,   /* field[1] = unit */
 };
-static const ProtobufCIntRange streaksnap__streaks__v1__habit_milestone__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__streaks__v1__habit_milestone_date__number_ranges[1 + 1] =
 {
   { 1, 0 },
   { 0, 3 }
 };
-const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone__descriptor =
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_date__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.streaks.v1.HabitMilestone",
-  "HabitMilestone",
-  "Streaksnap__Streaks__V1__HabitMilestone",
+  "streaksnap.streaks.v1.HabitMilestoneDate",
+  "HabitMilestoneDate",
+  "Streaksnap__Streaks__V1__HabitMilestoneDate",
   "streaksnap.streaks.v1",
-  sizeof(Streaksnap__Streaks__V1__HabitMilestone),
+  sizeof(Streaksnap__Streaks__V1__HabitMilestoneDate),
   3,
-  streaksnap__streaks__v1__habit_milestone__field_descriptors,
-  streaksnap__streaks__v1__habit_milestone__field_indices_by_name,
-  1,  streaksnap__streaks__v1__habit_milestone__number_ranges,
-  (ProtobufCMessageInit) streaksnap__streaks__v1__habit_milestone__init,
+  streaksnap__streaks__v1__habit_milestone_date__field_descriptors,
+  streaksnap__streaks__v1__habit_milestone_date__field_indices_by_name,
+  1,  streaksnap__streaks__v1__habit_milestone_date__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__habit_milestone_date__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_category__field_descriptors[8] =

@@ -67,7 +67,7 @@ typedef struct Streaksnap__Streaks__V1__HabitMonthDay Streaksnap__Streaks__V1__H
 typedef struct Streaksnap__Streaks__V1__GetHabitReply Streaksnap__Streaks__V1__GetHabitReply;
 typedef struct Streaksnap__Streaks__V1__HabitBestRun Streaksnap__Streaks__V1__HabitBestRun;
 typedef struct Streaksnap__Streaks__V1__HabitMilestones Streaksnap__Streaks__V1__HabitMilestones;
-typedef struct Streaksnap__Streaks__V1__HabitMilestone Streaksnap__Streaks__V1__HabitMilestone;
+typedef struct Streaksnap__Streaks__V1__HabitMilestoneDate Streaksnap__Streaks__V1__HabitMilestoneDate;
 typedef struct Streaksnap__Streaks__V1__HabitCategory Streaksnap__Streaks__V1__HabitCategory;
 typedef struct Streaksnap__Streaks__V1__ListHabitCategoriesRequest Streaksnap__Streaks__V1__ListHabitCategoriesRequest;
 typedef struct Streaksnap__Streaks__V1__ListHabitCategoriesReply Streaksnap__Streaks__V1__ListHabitCategoriesReply;
@@ -1232,7 +1232,7 @@ struct  Streaksnap__Streaks__V1__HabitMilestones
 {
   ProtobufCMessage base;
   size_t n_reached;
-  Streaksnap__Streaks__V1__HabitMilestone **reached;
+  Streaksnap__Streaks__V1__HabitMilestoneDate **reached;
   int32_t next;
   int32_t left;
   Streaksnap__Streaks__V1__HabitUnit unit;
@@ -1242,15 +1242,15 @@ struct  Streaksnap__Streaks__V1__HabitMilestones
     , 0,NULL, 0, 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED }
 
 
-struct  Streaksnap__Streaks__V1__HabitMilestone
+struct  Streaksnap__Streaks__V1__HabitMilestoneDate
 {
   ProtobufCMessage base;
   int32_t count;
   Streaksnap__Streaks__V1__HabitUnit unit;
   char *date;
 };
-#define STREAKSNAP__STREAKS__V1__HABIT_MILESTONE__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_milestone__descriptor) \
+#define STREAKSNAP__STREAKS__V1__HABIT_MILESTONE_DATE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_milestone_date__descriptor) \
     , 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED, (char *)protobuf_c_empty_string }
 
 
@@ -2582,24 +2582,24 @@ Streaksnap__Streaks__V1__HabitMilestones *
 void   streaksnap__streaks__v1__habit_milestones__free_unpacked
                      (Streaksnap__Streaks__V1__HabitMilestones *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Streaks__V1__HabitMilestone methods */
-void   streaksnap__streaks__v1__habit_milestone__init
-                     (Streaksnap__Streaks__V1__HabitMilestone         *message);
-size_t streaksnap__streaks__v1__habit_milestone__get_packed_size
-                     (const Streaksnap__Streaks__V1__HabitMilestone   *message);
-size_t streaksnap__streaks__v1__habit_milestone__pack
-                     (const Streaksnap__Streaks__V1__HabitMilestone   *message,
+/* Streaksnap__Streaks__V1__HabitMilestoneDate methods */
+void   streaksnap__streaks__v1__habit_milestone_date__init
+                     (Streaksnap__Streaks__V1__HabitMilestoneDate         *message);
+size_t streaksnap__streaks__v1__habit_milestone_date__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate   *message);
+size_t streaksnap__streaks__v1__habit_milestone_date__pack
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate   *message,
                       uint8_t             *out);
-size_t streaksnap__streaks__v1__habit_milestone__pack_to_buffer
-                     (const Streaksnap__Streaks__V1__HabitMilestone   *message,
+size_t streaksnap__streaks__v1__habit_milestone_date__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitMilestoneDate   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Streaks__V1__HabitMilestone *
-       streaksnap__streaks__v1__habit_milestone__unpack
+Streaksnap__Streaks__V1__HabitMilestoneDate *
+       streaksnap__streaks__v1__habit_milestone_date__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__streaks__v1__habit_milestone__free_unpacked
-                     (Streaksnap__Streaks__V1__HabitMilestone *message,
+void   streaksnap__streaks__v1__habit_milestone_date__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitMilestoneDate *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__HabitCategory methods */
 void   streaksnap__streaks__v1__habit_category__init
@@ -3127,8 +3127,8 @@ typedef void (*Streaksnap__Streaks__V1__HabitBestRun_Closure)
 typedef void (*Streaksnap__Streaks__V1__HabitMilestones_Closure)
                  (const Streaksnap__Streaks__V1__HabitMilestones *message,
                   void *closure_data);
-typedef void (*Streaksnap__Streaks__V1__HabitMilestone_Closure)
-                 (const Streaksnap__Streaks__V1__HabitMilestone *message,
+typedef void (*Streaksnap__Streaks__V1__HabitMilestoneDate_Closure)
+                 (const Streaksnap__Streaks__V1__HabitMilestoneDate *message,
                   void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__HabitCategory_Closure)
                  (const Streaksnap__Streaks__V1__HabitCategory *message,
@@ -3244,7 +3244,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_month_day
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_habit_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_best_run__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestones__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_date__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_category__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_habit_categories_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_habit_categories_reply__descriptor;
