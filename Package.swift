@@ -219,7 +219,7 @@ let services: [[Target]] = [
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay"]
+        tested: ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(
@@ -294,6 +294,7 @@ let testTargets: [Target] = [
         exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
+    .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
@@ -314,7 +315,7 @@ let testTargets: [Target] = [
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(
         "StreaksDomainTests",
-        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes", "TestSupport"],
+        ["StreaksDomain", "StreaksReplay", "HabitModel", "Kernel", "Processes", "TestSupport"],
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),

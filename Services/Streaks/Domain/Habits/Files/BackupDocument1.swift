@@ -110,6 +110,7 @@ struct BackupDocument1 {
             case "name": category.name = try fields.name(HabitFileRules.categoryLength) ?? ""
             case "color": category.color = color(try fields.string())
             case "icon": category.icon = icon(try fields.string())
+            case "isCustom": category.isCustom = try fields.bool()
             default: break
             }
         }
@@ -262,6 +263,17 @@ struct BackupDocument1 {
                 fields.problems.error(entry.path + ".completedAt", problem)
             } else {
                 add(entry, date, to: index)
+            }
+        }
+        arrange()
+    }
+
+    private mutating func arrange() {
+        if let weekStart = found.settings?.firstDayOfWeek {
+            for index in found.habits.indices {
+                for version in found.habits[index].versions.indices {
+                    found.habits[index].versions[version].weekStart = weekStart
+                }
             }
         }
         let order = keys.indices.sorted { (keys[$0].order, $0) < (keys[$1].order, $1) }

@@ -81,13 +81,14 @@ struct BackupDocument2 {
         while try fields.json.nextElement() {
             let path = fields.json.path
             guard try fields.beginObject() else { continue }
-            var (id, name, color, icon): (String?, String?, String?, String?)
+            var (id, name, color, icon, isCustom): (String?, String?, String?, String?, Bool?)
             while let member = try fields.json.nextName() {
                 switch member {
                 case "id": id = try fields.string()
                 case "name": name = try fields.name(HabitFileRules.categoryLength)
                 case "color": color = try fields.color()
                 case "icon": icon = try fields.icon()
+                case "is_custom": isCustom = try fields.bool()
                 default: try fields.unknown()
                 }
             }
@@ -99,7 +100,7 @@ struct BackupDocument2 {
             if found.categories.count == HabitFileRules.mostCategories {
                 fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
             }
-            found.categories.append(FileCategory(id: id, name: name ?? "", color: color, icon: icon))
+            found.categories.append(FileCategory(id: id, name: name ?? "", color: color, icon: icon, isCustom: isCustom))
         }
     }
 
@@ -256,7 +257,7 @@ extension BackupDocument2 {
             var (from, until): (CalendarDate?, CalendarDate?)
             while let member = try fields.json.nextName() {
                 switch member {
-                case "from": from = try fields.date(past: open)
+                case "from": from = try fields.date(past: false)
                 case "until": until = try fields.date(past: false)
                 default: try fields.unknown()
                 }

@@ -82,9 +82,11 @@ public struct FileCategory: Hashable, Sendable {
     public var name: String
     public var color: String?
     public var icon: String?
+    /// One of the user's own (HA-19); nil: the file does not say.
+    public var isCustom: Bool?
 
-    public init(id: String, name: String, color: String? = nil, icon: String? = nil) {
-        (self.id, self.name, self.color, self.icon) = (id, name, color, icon)
+    public init(id: String, name: String, color: String? = nil, icon: String? = nil, isCustom: Bool? = nil) {
+        (self.id, self.name, self.color, self.icon, self.isCustom) = (id, name, color, icon, isCustom)
     }
 }
 
@@ -106,6 +108,18 @@ public struct HabitImport: Hashable, Sendable {
     /// Completions of all habits.
     public var completionCount: Int { habits.reduce(0) { $0 + $1.completions.count } }
     public var skipCount: Int { habits.reduce(0) { $0 + $1.skips.count } }
+
+    /// Notes dates on which a habit has more completions than can be stored.
+    mutating func checkDates() {
+        for habit in habits {
+            var counts: [CalendarDate: Int] = [:]
+            for completion in habit.completions { counts[completion.date, default: 0] += 1 }
+            let most = HabitLimits.mostCompletions
+            for (date, count) in counts.filter({ $0.value > most }).sorted(by: { $0.key < $1.key }) {
+                problems.error("", "“\(habit.name)” has \(count) completions on \(date), more than \(most)")
+            }
+        }
+    }
 }
 
 /// What every reader of a file must know of the person.

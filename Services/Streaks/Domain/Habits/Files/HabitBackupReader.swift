@@ -28,6 +28,7 @@ public enum HabitBackupReader {
             fields.problems.error(error.path, "\(error.message) (line \(error.line), column \(error.column))")
         }
         found.problems = fields.problems
+        found.checkDates()
         return found
     }
 

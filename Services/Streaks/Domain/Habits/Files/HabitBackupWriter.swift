@@ -5,7 +5,7 @@ public import Kernel
 /// ```json
 /// {"version":"2.0","kind":"backup","created_at":"2026-01-02T03:04:05Z","account_id":"…","data":{
 ///   "settings":{"theme":"auto","first_day_of_week":1},
-///   "categories":[{"id":"…","name":"Health","color":"#00FF00","icon":"heart"}],
+///   "categories":[{"id":"…","name":"Health","color":"#00FF00","icon":"heart","is_custom":true}],
 ///   "day_notes":[{"date":"2026-01-01","text":"…"}],
 ///   "habits":[{"id":"…","name":"Read","versions":[{"from":"2026-01-01","schedule":{"type":"daily"},"target_value":20}],
 ///     "archivings":[{"from":"…","until":null}],"pauses":[{"from":"…","until":"…"}],"skips":["2026-01-01"],
@@ -51,6 +51,10 @@ public struct HabitBackupWriter: Sendable {
             Self.member("name", category.name, &json)
             Self.member("color", category.color, &json)
             Self.member("icon", category.icon, &json)
+            if let isCustom = category.isCustom {
+                json.name("is_custom")
+                json.bool(isCustom)
+            }
             json.endObject()
         }
         let notes = range.includesNotes ? dayNotes.filter { range.contains($0.key) }.sorted { $0.key < $1.key } : []

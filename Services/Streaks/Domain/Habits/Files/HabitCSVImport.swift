@@ -32,6 +32,7 @@ public struct HabitCSVImport: Sendable {
             rows.error("", "is empty: the first line must be “\(HabitCSVExport.header.joined(separator: ","))”")
         }
         var found = rows.finish()
+        found.checkDates()
         if !found.habits.isEmpty {
             found.problems.warning("", "The file has no schedules: every habit becomes daily. Change that after the import.")
         }

@@ -10,7 +10,7 @@ public enum HabitFileRules {
     public static let categoryLength = 30
     /// Of one file. Ten years of 200 habits are 730,000 completions.
     public static let mostHabits = 1000
-    public static let mostCategories = 200
+    public static let mostCategories = 100
     public static let mostCompletions = 1_000_000
     public static let longestPause = 90
 

@@ -54,6 +54,7 @@ public struct HabitMappingImport: Sendable {
             rows.warning("", "\(count) rows with the status “\(word.prefix(50))” are left out: it is in no list of words")
         }
         var found = rows.finish()
+        found.checkDates()
         if !found.habits.isEmpty {
             found.problems.warning("", "The file has no schedules: every habit becomes daily. Change that after the import.")
         }
