@@ -36,22 +36,24 @@ import Testing
     @Test func `nothing comes of a date that is done, skipped, paused, archived or deleted`() async throws {
         try await withHabitReminders(at: "2026-05-04T06:00:00Z") { world in
             let (ann, today) = (try await world.person(1), day("2026-05-04"))
-            var habits: [HabitID] = []
-            for name in ["Open", "Done", "Skipped", "Paused"] { habits.append(try await world.habit(ann, name, at: 480)) }
-            try await world.edit(ann, habits[1], .complete(world.completion(1), on: today, nil))
-            try await world.edit(ann, habits[2], .skip(today))
+            let (open, done) = (try await world.habit(ann, "Open", at: 480), try await world.habit(ann, "Done", at: 480))
+            let (skipped, paused) = (
+                try await world.habit(ann, "Skipped", at: 480), try await world.habit(ann, "Paused", at: 480)
+            )
+            try await world.edit(ann, done, .complete(world.completion(1), on: today, nil))
+            try await world.edit(ann, skipped, .skip(today))
             try await world.change(ann) { book in
-                try await book.pause(try await book.lock(habits[3]), from: today, until: today.advanced(by: 1))
+                try await book.pause(try await book.lock(paused), from: today, until: today.advanced(by: 1))
             }
             try await world.live(until: "2026-05-04T12:00:00Z")
             #expect(try await world.reminders() == ["2026-05-04 Open 0"])
-            try await world.change(ann) { book in try await book.archive(try await book.lock(habits[0])) }
-            try await world.change(ann) { book in try await book.delete(try await book.lock(habits[1])) }
+            try await world.change(ann) { book in try await book.archive(try await book.lock(open)) }
+            try await world.change(ann) { book in try await book.delete(try await book.lock(done)) }
             try await world.live(until: "2026-05-05T12:00:00Z")
             let second = try await world.reminders().dropFirst()
             #expect(second.sorted() == ["2026-05-05 Paused 0", "2026-05-05 Skipped 0"])
             // Back after its time: from the next date on.
-            try await world.change(ann) { book in try await book.unarchive(try await book.lock(habits[0])) }
+            try await world.change(ann) { book in try await book.unarchive(try await book.lock(open)) }
             try await world.live(until: "2026-05-06T07:59:00Z")
             #expect(try await world.reminders().count == 3)
             try await world.live(until: "2026-05-06T08:00:00Z")

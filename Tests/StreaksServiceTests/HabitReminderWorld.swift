@@ -55,7 +55,9 @@ struct HabitReminderWorld {
 
     /// A change of a user's habits.
     @discardableResult
-    func change<Result: Sendable>(_ user: UserID, _ body: (HabitBook) async throws -> Result) async throws -> Result {
+    func change<Result: Sendable>(_ user: UserID, _ body: @escaping @Sendable (HabitBook) async throws -> Result) async throws
+        -> Result
+    {
         try await world.work.run(trace: "", requestID: "") { work in try await body(try await habits.open(user, work)) }
     }
 
