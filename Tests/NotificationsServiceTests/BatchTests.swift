@@ -237,7 +237,14 @@ struct BatchTests {
             )
         case 14:
             let habit = HabitID(high: 6, low: number % 9)
-            return HabitReminderDue(userID: one, habitID: habit, streakID: streak, date: date, habitName: "Read", usefulUntil: end)
+            return HabitReminderDue(
+                userID: one,
+                habitID: habit,
+                streakID: streak,
+                date: date,
+                habitName: "Read",
+                usefulUntil: end
+            )
         case 15: return HabitsLeftToday(userID: one, date: date, left: count, usefulUntil: end)
         default: return StreakEnded(streakID: streak, userAID: one, userBID: two)
         }
