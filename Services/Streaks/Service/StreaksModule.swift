@@ -6,6 +6,7 @@ internal import StreaksAnalytics
 internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
+internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -27,6 +28,7 @@ public enum StreaksModule: ServiceModule {
         GoodsFeature.feature(extensions), CheckInsFeature.feature(extensions), TypedFeature.feature(extensions),
         PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
+        HabitStatisticsFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
