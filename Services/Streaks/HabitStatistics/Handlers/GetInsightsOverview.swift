@@ -24,12 +24,15 @@ struct GetInsightsOverview: QueryHandler {
             times: DayPartFigures(times.values.reduce(HabitTimes(), +)),
             timesByHabit: Self.byHabit(times, scene.records),
             together: pairs.prefix(Self.mostPairs).map { HabitsTogether($0, scene.records) },
-            forecasts: Array(
-                forecasts.filter { $0.date != nil }.sorted { ($0.date, $1.milestone) < ($1.date, $0.milestone) }
-                    .prefix(Self.mostForecasts)
-            ),
+            forecasts: Array(Self.soonest(forecasts).prefix(Self.mostForecasts)),
             week: try await week(scene, marked, recent)
         )
+    }
+
+    /// Those with a date, the soonest first.
+    private static func soonest(_ forecasts: [HabitForecast]) -> [HabitForecast] {
+        let dated = forecasts.compactMap { forecast in forecast.date.map { (date: $0, forecast: forecast) } }
+        return dated.sorted { ($0.date, $1.forecast.milestone) < ($1.date, $0.forecast.milestone) }.map(\.forecast)
     }
 
     private static func byHabit(_ times: [StreakID: HabitTimes], _ records: [HabitRecord]) -> [HabitDayParts] {
