@@ -148,6 +148,7 @@ let sharedModules: [Target] = [
     shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
+    shared("Zip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
@@ -219,7 +220,7 @@ let services: [[Target]] = [
             Feature("HabitStatistics", ["Replicas"], hasTables: false),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay"]
+        tested: ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(
@@ -294,7 +295,8 @@ let testTargets: [Target] = [
         exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
-    tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
+    .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
+    tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
@@ -314,7 +316,7 @@ let testTargets: [Target] = [
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(
         "StreaksDomainTests",
-        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes", "TestSupport"],
+        ["StreaksDomain", "StreaksReplay", "HabitModel", "Kernel", "Processes", "TestSupport"],
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),
