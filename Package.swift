@@ -218,6 +218,7 @@ let services: [[Target]] = [
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
             Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
+            Feature("HabitStatistics", ["Replicas"], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: ["StreaksReplay", "HabitModel"]

@@ -7,6 +7,7 @@ internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
 internal import StreaksHabitReminders
+internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -29,6 +30,7 @@ public enum StreaksModule: ServiceModule {
         PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
         HabitRemindersFeature.feature(extensions),
+        HabitStatisticsFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
