@@ -6,6 +6,7 @@ internal import StreaksAnalytics
 internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
+internal import StreaksHabitReminders
 internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
 internal import StreaksMutual
@@ -28,6 +29,7 @@ public enum StreaksModule: ServiceModule {
         GoodsFeature.feature(extensions), CheckInsFeature.feature(extensions), TypedFeature.feature(extensions),
         PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
+        HabitRemindersFeature.feature(extensions),
         HabitStatisticsFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
@@ -37,7 +39,8 @@ public enum StreaksModule: ServiceModule {
         kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents(), HabitEvents(feature: "habits")] + TypedFeature.kinds,
         followers: [
             ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
-            RewardsFollower(), SoloReminderFollower(), BoardFollower(), HabitFollower(),
+            RewardsFollower(), SoloReminderFollower(), BoardFollower(),
+            HabitReminderFollower(), HabitFollower(),
         ],
         circles: [TeamCircles()]
     )
