@@ -6,6 +6,9 @@ internal import StreaksAnalytics
 internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
+internal import StreaksHabitFiles
+internal import StreaksHabitReminders
+internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -27,6 +30,9 @@ public enum StreaksModule: ServiceModule {
         GoodsFeature.feature(extensions), CheckInsFeature.feature(extensions), TypedFeature.feature(extensions),
         PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
+        HabitRemindersFeature.feature(extensions),
+        HabitStatisticsFeature.feature(extensions),
+        HabitFilesFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
@@ -35,7 +41,8 @@ public enum StreaksModule: ServiceModule {
         kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents(), HabitEvents(feature: "habits")] + TypedFeature.kinds,
         followers: [
             ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
-            RewardsFollower(), SoloReminderFollower(), BoardFollower(), HabitFollower(),
+            RewardsFollower(), SoloReminderFollower(), BoardFollower(),
+            HabitReminderFollower(), HabitFollower(),
         ],
         circles: [TeamCircles()]
     )

@@ -33,7 +33,9 @@ struct ImportHabits: MutationHandler {
         }
     }
 
-    private func reader(_ request: ImportHabitsRequest) throws(ServiceError) -> @Sendable ([UInt8], HabitFileContext) -> HabitImport {
+    private func reader(_ request: ImportHabitsRequest) throws(ServiceError)
+        -> @Sendable ([UInt8], HabitFileContext) -> HabitImport
+    {
         switch request.format {
         case "loop": return { UploadedHabits.loop($0, $1) }
         case "mapping":
