@@ -222,7 +222,7 @@ let services: [[Target]] = [
             Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay", "HabitModel"]
+        tested: blobs + ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(

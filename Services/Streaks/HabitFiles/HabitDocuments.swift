@@ -45,7 +45,7 @@ struct HabitDocuments: Sendable {
     /// - Throws: `HABIT_NOT_FOUND`.
     func json(of user: UserID, only id: HabitID?, _ range: HabitExportRange, at now: Instant) async throws -> Made {
         let pieces = try await habits.database.transaction(isolation: .repeatableRead) { sql in
-            try await pieces(.export, of: user, only: id, range, at: now, sql)
+            try await write(.export, of: user, only: id, range, at: now, sql)
         }
         return try await made(pieces, ending: "json")
     }
@@ -53,12 +53,12 @@ struct HabitDocuments: Sendable {
     /// Everything, as it is at one moment.
     func backup(of user: UserID, at now: Instant) async throws -> BlobKey {
         let pieces = try await habits.database.transaction(isolation: .repeatableRead) { sql in
-            try await pieces(.backup, of: user, only: nil, HabitExportRange(), at: now, sql)
+            try await write(.backup, of: user, only: nil, HabitExportRange(), at: now, sql)
         }
         return try await store(pieces, ending: "json")
     }
 
-    private func pieces(
+    private func write(
         _ kind: HabitBackupWriter.Kind,
         of user: UserID,
         only id: HabitID?,
