@@ -275,7 +275,7 @@ struct HabitFileWorld {
             )
             let id = try await book.create(.init(details, schedule: .daily, target: Amount(thousandths: 20_000)))
             let today = book.date.today
-            var edits = HabitBook.Edits([.skip(today.advanced(by: -1))])
+            var edits = HabitBook.Edits([])
             for (days, amount) in [(-3, 20_000), (-2, 5_000), (0, 12_500)] {
                 let completion: CompletionID = work.ids.make()
                 edits.edits.append(.complete(completion, on: today.advanced(by: days), Amount(thousandths: Int64(amount))))
@@ -286,6 +286,8 @@ struct HabitFileWorld {
                     minute: book.date.minute(at: work.now)
                 )
             }
+            // The start has moved back by then.
+            edits.edits.append(.skip(today.advanced(by: -1)))
             let outcome = try await book.edit(try await book.lock(id), edits)
             #expect(outcome.refused.isEmpty)
             try await book.pause(try await book.lock(id), from: today.advanced(by: 3), until: today.advanced(by: 9))
