@@ -3,6 +3,7 @@ import Bus
 import Database
 import Kernel
 import Outbox
+import Replicas
 import StreaksAPI
 import StreaksDomain
 import TestSupport
