@@ -219,9 +219,10 @@ let services: [[Target]] = [
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
             Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
             Feature("HabitStatistics", ["Replicas"], hasTables: false),
+            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay", "HabitModel"]
+        tested: blobs + ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(

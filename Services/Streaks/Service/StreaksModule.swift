@@ -6,6 +6,7 @@ internal import StreaksAnalytics
 internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
+internal import StreaksHabitFiles
 internal import StreaksHabitReminders
 internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
@@ -31,6 +32,7 @@ public enum StreaksModule: ServiceModule {
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
         HabitRemindersFeature.feature(extensions),
         HabitStatisticsFeature.feature(extensions),
+        HabitFilesFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
