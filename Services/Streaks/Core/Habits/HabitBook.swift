@@ -77,6 +77,14 @@ package struct HabitBook: Sendable {
         return habit
     }
 
+    /// Brings all habits of the user to the date that their clock shows, as `HabitStore.refresh` does: for who reads more of them in this change
+    /// than those that are locked.
+    package func refresh() async throws {
+        let outdated = try await HabitRepository.outdated(of: user, today: date.today, work.sql)
+        guard !outdated.isEmpty else { return }
+        try await store.bringUpToDate(try await writer.store.lock(outdated, work.sql), work)
+    }
+
     // MARK: habits
 
     /// Begins a habit, at the end of the list.
