@@ -218,6 +218,8 @@ let services: [[Target]] = [
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
             Feature("Habits", ["Replicas"]),
+            Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
+            Feature("HabitStatistics", ["Replicas"], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: ["StreaksReplay", "HabitModel"]

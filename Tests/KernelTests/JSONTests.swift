@@ -39,7 +39,7 @@ import Testing
             try reader.null()
             json.null()
         case .bool: json.bool(try reader.bool())
-        case .number: json.thousandths(Int64((try reader.number() * 1000).rounded()))
+        case .number: json.thousandths(Int64(exactly: (try reader.number() * 1000).rounded()) ?? 0)
         case .string: json.string(try reader.string())
         case .array:
             try reader.beginArray()

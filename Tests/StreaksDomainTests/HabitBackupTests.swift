@@ -9,12 +9,13 @@ import Testing
 @Suite struct HabitBackupTests {
     private let context = HabitFileContext(today: CalendarDate(dayNumber: 20_500), zone: .utc)
 
-    private static func document(_ habits: [HabitRecord], _ kind: HabitBackupWriter.Kind = .backup) -> [UInt8] {
-        var settings = HabitSettingsRecord()
+    private static func document(_ habits: [FileHabit], _ kind: HabitBackupWriter.Kind = .backup) -> [UInt8] {
+        var settings = HabitSettings()
         (settings.theme, settings.firstDayOfWeek, settings.accentColor) = (.dark, 6, "#102030")
-        settings.notificationsEnabled = false
+        (settings.haptics, settings.reminderMinute) = (false, 545)
         var writer = HabitBackupWriter(
             kind,
+            of: UserID(high: 1, low: 2),
             at: .epoch,
             settings: settings,
             categories: [.init(id: "c-1", name: "Health", color: "#00FF00", icon: "heart"), .init(id: "c-2", name: "=Work")],
@@ -37,8 +38,9 @@ import Testing
         #expect(found.dayNotes == [CalendarDate(dayNumber: 20_000): "fine\n\"day\""])
         #expect(found.settings?.theme == .dark)
         #expect(found.settings?.firstDayOfWeek == 6)
-        #expect(found.settings?.notificationsEnabled == false)
-        #expect(found.settings?.animationsEnabled == nil)
+        #expect(found.settings?.haptics == false)
+        #expect(found.settings?.reminderMinute == 545)
+        #expect(found.account == UserID(high: 1, low: 2))
     }
 
     @Test(arguments: TestDepth.seeds(quick: 3, full: 30))
@@ -122,7 +124,7 @@ import Testing
         #expect(run.category == 0)
         #expect(run.archivings == [.init(from: start.advanced(by: 19))])
         #expect(found.habits[0].completions.map(\.amount) == [nil])
-        #expect(found.habits[0].reminder?.time == "08:30")
+        #expect(found.habits[0].reminder == .init(storedMinute: 510, days: nil))
         #expect(found.settings?.firstDayOfWeek == 0)
     }
 

@@ -13,19 +13,20 @@ struct HabitFileSamples {
     static let pieces = [
         "=", "+", "-", "@", "'", "''", "\"", "\"\"", ",", ";", "\t", "\r", "\n", "\r\n", " ", "a", "Ω", "👩‍👩‍👧", "e\u{301}", "é",
         "\\", "/",
-        "null", "0", "{", "]", "\u{1}", "\u{7f}", "\u{2028}", "\u{feff}", "＝", "ß", "\u{200b}", "#", "%", "<b>",
+        "null", "0", "{", "]", "\u{1}", "\u{7f}", "\u{202e}", "\u{2028}", "\u{feff}", "＝", "ß", "\u{200b}", "#", "%", "<b>",
     ]
 
     mutating func text(_ most: Int) -> String {
         let count = Int.random(in: 0...8, using: &random)
-        return String((0..<count).map { _ in random.pick(Self.pieces) }.joined().prefix(most))
+        while true {
+            let text = (0..<count).map { _ in random.pick(Self.pieces) }.joined()
+            if let text = try? HabitText.text(text, field: "", most: most) { return text }
+        }
     }
 
     mutating func name() -> String {
         while true {
-            let name = HabitFileRules.trimmed(String(text(40).prefix(40)))
-            // A file that begins with a byte order mark as text cannot be told from one that has one.
-            if !name.isEmpty { return name }
+            if let name = try? HabitText.name(text(45), field: "", most: 45) { return name }
         }
     }
 
@@ -53,7 +54,7 @@ struct HabitFileSamples {
     }
 
     /// A habit with everything that may be there; its name is in no other one's way.
-    mutating func habit(_ taken: inout Set<String>) -> HabitRecord {
+    mutating func habit(_ taken: inout Set<String>) -> FileHabit {
         let first = date()
         var froms = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in date() })
         froms.insert(first)
@@ -65,17 +66,20 @@ struct HabitFileSamples {
                 weekStart: Int.random(in: 0...6, using: &random)
             )
         }
-        var habit = HabitRecord(
-            id: id(Tag.Streak.self, &random),
+        var habit = FileHabit(
+            id: id(Tag.Habit.self, &random),
             name: HabitFileRules.unique(name(), taken: &taken),
             versions: versions
         )
         habit.description = text(200)
-        if random.chance(50) { habit.color = "#00fFa9" }
-        if random.chance(50) { habit.icon = text(20) }
-        habit.unit = text(20)
+        if random.chance(50) { habit.color = "#00FFA9" }
+        if random.chance(50) { habit.icon = "heart-2" }
+        habit.unit = (try? HabitText.line(text(20), field: "", most: 20)) ?? ""
         if random.chance(50) {
-            habit.reminder = .init(minute: Int.random(in: 0..<1440, using: &random), days: random.chance(50) ? [0, 6] : [])
+            habit.reminder = .init(
+                storedMinute: Int.random(in: 0..<1440, using: &random),
+                days: random.chance(50) ? [0, 6] : nil
+            )
         }
         if random.chance(50) {
             habit.createdAt = Instant(microseconds: Int64.random(in: 0...1_700_000_000_000_000, using: &random))
@@ -92,8 +96,8 @@ struct HabitFileSamples {
         return habit
     }
 
-    private mutating func completions(_ habit: HabitRecord) -> [HabitRecord.Completion] {
-        var found: [HabitRecord.Completion] = []
+    private mutating func completions(_ habit: FileHabit) -> [FileHabit.Completion] {
+        var found: [FileHabit.Completion] = []
         for date in Set((0..<Int.random(in: 0...40, using: &random)).map { _ in date() }).sorted() {
             let hasTarget = habit.version(on: date)?.target != nil
             for _ in 0..<(hasTarget ? Int.random(in: 1...3, using: &random) : 1) {
@@ -103,7 +107,7 @@ struct HabitFileSamples {
                         date: date,
                         amount: hasTarget || random.chance(40) ? amount() : nil,
                         note: random.chance(50) ? text(100) : "",
-                        mood: random.chance(30) ? random.pick(HabitRecord.Mood.allCases) : nil,
+                        mood: random.chance(30) ? random.pick(HabitMood.allCases) : nil,
                         at: random.chance(50) ? Instant(seconds: Int64(date.dayNumber) * 86_400 + 3_600) : nil
                     )
                 )
@@ -112,7 +116,7 @@ struct HabitFileSamples {
         return found
     }
 
-    mutating func habits() -> [HabitRecord] {
+    mutating func habits() -> [FileHabit] {
         var taken: Set<String> = []
         return (0..<Int.random(in: 1...6, using: &random)).map { _ in habit(&taken) }
     }
@@ -145,7 +149,7 @@ extension HabitCSVImport {
 }
 
 extension HabitCSVExport {
-    static func write(_ habits: [HabitRecord], _ range: HabitExportRange = HabitExportRange()) -> [UInt8] {
+    static func write(_ habits: [FileHabit], _ range: HabitExportRange = HabitExportRange()) -> [UInt8] {
         var export = HabitCSVExport(range)
         for habit in habits { export.add(habit) }
         return export.drain()

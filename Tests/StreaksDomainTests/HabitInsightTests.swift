@@ -35,6 +35,12 @@ import Testing
         #expect((times(1, 2, 3) + times(4, 0, 0))[.morning] == 5 && HabitTimes().total == 0)
     }
 
+    @Test func `The parts of the day have the minutes of their hours`() {
+        for minute in 0..<1440 {
+            #expect(PartOfDay.allCases.filter { $0.minutes.contains(minute) } == [PartOfDay(hour: minute / 60)])
+        }
+    }
+
     @Test(arguments: TestDepth.seeds(quick: 50, full: 500))
     func `Shares of the times of day come to 100 and are off by less than one`(seed: UInt64) {
         var random = Seeded(seed)
@@ -84,6 +90,7 @@ import Testing
         let daily = try #require(projection(count: 23, done: 90, of: 90))
         #expect(daily.milestone == 30 && daily.remaining == 7 && daily.date == day("2026-06-07") && daily.chance == 100)
         #expect(daily.assumption == "If you complete each of the next 7 due days" && daily.obstacle == nil)
+        #expect(daily.text == "At your current pace, you'll reach a 30-day streak by Jun 7, 2026")
         // Mondays and Thursdays.
         #expect(projection(.weekdays([1, 4]), count: 29, done: 20, of: 20)?.date == day("2026-06-01"))
         #expect(projection(.weekdays([1, 4]), count: 27, done: 20, of: 20)?.date == day("2026-06-08"))
@@ -113,7 +120,9 @@ import Testing
         #expect(projection(count: 24, done: 81, of: 90)?.date != nil)
         let unlikely = projection(count: 23, done: 81, of: 90)
         #expect(unlikely?.obstacle == .unlikely && unlikely?.date == nil && unlikely?.chance == 47 && unlikely?.assumption == nil)
+        #expect(unlikely?.text == "A 30-day streak takes a steadier pace than that of the last 90 days")
         #expect(projection(count: 1, done: 6, of: 6)?.obstacle == .noPace)
+        #expect(projection(count: 1, done: 6, of: 6)?.text == "It is too early to say when you'll reach a 7-day streak")
         #expect(projection(count: 1, done: 0, of: 9)?.obstacle == .noPace)
         let rare = projection(.everyNthDate(365, from: day("2026-06-01")), count: 7, done: 9, of: 9)
         #expect(rare?.obstacle == .tooFar && rare?.date == nil && rare?.chance == 100)

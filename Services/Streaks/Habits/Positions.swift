@@ -9,13 +9,12 @@ struct DatedPosition: CursorPosition {
     init(_ date: CalendarDate, _ id: CompletionID) { (self.date, self.id) = (date, id) }
 
     init?(bytes: ArraySlice<UInt8>) {
-        guard bytes.count == 24, let date = CalendarDate(bytes: bytes.prefix(8)), let id = CompletionID(bytes: bytes.dropFirst(8)) else {
-            return nil
-        }
-        self.init(date, id)
+        guard bytes.count == 24, let date = CalendarDate(bytes: bytes.prefix(8)) else { return nil }
+        let numbers = Numbers(bytes.dropFirst(8))
+        self.init(date, CompletionID(high: numbers[0], low: numbers[1]))
     }
 
-    var bytes: [UInt8] { date.bytes + id.bytes }
+    var bytes: [UInt8] { date.bytes + Numbers([id.high, id.low]).bytes }
 }
 
 /// A place in the list of habits: by the place of the category, their own, and their id.
@@ -29,19 +28,34 @@ struct ListPosition: CursorPosition, Comparable {
     }
 
     init?(bytes: ArraySlice<UInt8>) {
-        guard bytes.count == 32, let id = HabitID(bytes: bytes.dropFirst(16)) else { return nil }
-        func number(_ bytes: ArraySlice<UInt8>) -> Int64 { Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) }
-        category = number(bytes.prefix(8))
-        order = number(bytes.dropFirst(8).prefix(8))
-        self.id = id
+        guard bytes.count == 32 else { return nil }
+        let numbers = Numbers(bytes)
+        (category, order) = (Int64(bitPattern: numbers[0]), Int64(bitPattern: numbers[1]))
+        id = HabitID(high: numbers[2], low: numbers[3])
     }
 
     var bytes: [UInt8] {
-        func big(_ number: Int64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } }
-        return big(category) + big(order) + id.bytes
+        Numbers([UInt64(bitPattern: category), UInt64(bitPattern: order), id.high, id.low]).bytes
     }
 
     static func < (left: Self, right: Self) -> Bool {
         (left.category, left.order, left.id) < (right.category, right.order, right.id)
     }
+}
+
+/// Numbers as bytes, eight each, the highest first.
+private struct Numbers {
+    private let numbers: [UInt64]
+
+    init(_ numbers: [UInt64]) { self.numbers = numbers }
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        numbers = stride(from: bytes.startIndex, to: bytes.endIndex, by: 8).map { start in
+            bytes[start..<min(start + 8, bytes.endIndex)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+    }
+
+    subscript(_ index: Int) -> UInt64 { numbers[index] }
+
+    var bytes: [UInt8] { numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) } } }
 }

@@ -7,6 +7,8 @@ internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
 internal import StreaksHabits
+internal import StreaksHabitReminders
+internal import StreaksHabitStatistics
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -29,6 +31,8 @@ public enum StreaksModule: ServiceModule {
         PowerUpsFeature.feature(extensions), TeamsFeature.feature(extensions), RewardsFeature.feature(extensions),
         LeaderboardsFeature.feature(extensions), AnalyticsFeature.feature(extensions),
         HabitsFeature.feature(extensions),
+        HabitRemindersFeature.feature(extensions),
+        HabitStatisticsFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 
@@ -37,7 +41,8 @@ public enum StreaksModule: ServiceModule {
         kinds: [MutualEvents(), CheckInsFeature.events, TeamEvents(), HabitsFeature.events] + TypedFeature.kinds,
         followers: [
             ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
-            RewardsFollower(), SoloReminderFollower(), BoardFollower(), HabitFollower(),
+            RewardsFollower(), SoloReminderFollower(), BoardFollower(),
+            HabitReminderFollower(), HabitFollower(),
         ],
         circles: [TeamCircles()]
     )

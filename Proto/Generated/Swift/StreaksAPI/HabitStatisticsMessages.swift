@@ -332,7 +332,7 @@ public struct GetStatisticsOverviewReply: Sendable, Equatable {
     public var currentStreak: StreakFigure? = nil
     /// The longest ever; unset before the first.
     public var longestStreak: StreakFigure? = nil
-    /// The mean of the running ones in days, a week as 7, rounded down.
+    /// The mean of the current streaks of all habits in days, a week as 7, rounded down.
     public var averageStreak: Int32 = 0
     /// Of all categories; `habits_active` are those that are not in the archive.
     public var habitsTotal: Int32 = 0
@@ -690,8 +690,7 @@ public struct HabitForecast: Sendable, Equatable {
     public var assumption: String? = nil
     /// That none of the remaining is missed, by the rate of the last 90 dates, in hundredths.
     public var chancePercent: Int32? = nil
-    /// Why there is no date: no_pace (fewer than 7 due dates, or none done), unlikely (a miss is likelier), too_far (over ten years),
-    /// paused (it is in the archive).
+    /// Why there is no date: no_pace (fewer than 7 due dates, or none done), unlikely (a miss is likelier), too_far (over ten years).
     public var obstacle: String? = nil
     public var text: String = ""
 
@@ -786,7 +785,7 @@ public struct GetHabitInsightsReply: Sendable, Equatable {
     public var timesText: String? = nil
     /// With this habit as the other one; the strongest first.
     public var together: [HabitsTogether] = []
-    /// Unset after the last milestone.
+    /// Unset for a habit in the archive.
     public var forecast: HabitForecast? = nil
     public var consistency: HabitScore? = nil
 

@@ -13,7 +13,7 @@ public enum HabitStatisticsService {
     ///     `consistency`; its calendar and counts always.
     ///   - getInsightsOverview: What stands out: the best time of day, habits that go together, milestones ahead, this week against the last. For premium users.
     ///   - getHabitInsights: The same of one habit. For premium users.
-    ///   - getHabitsCalendar: A calendar of all habits together, of a month or a year: how much of each date was done.
+    ///   - getHabitsCalendar: A calendar of all habits together, those in the archive too, of a month or a year: how much of each date was done.
     public static func endpoints(
         getStatisticsOverview: some Bus.QueryHandler<GetStatisticsOverviewRequest, GetStatisticsOverviewReply>,
         getHabitStatistics: some Bus.QueryHandler<GetHabitStatisticsRequest, GetHabitStatisticsReply>,
@@ -46,7 +46,7 @@ public enum HabitStatisticsMethods {
     /// The same of one habit. For premium users.
     public static let getHabitInsights = Bus.Method<GetHabitInsightsRequest, GetHabitInsightsReply>(
         service: "streaks", version: "v1", name: "GetHabitInsights", isIdempotent: true, timeout: .seconds(10))
-    /// A calendar of all habits together, of a month or a year: how much of each date was done.
+    /// A calendar of all habits together, those in the archive too, of a month or a year: how much of each date was done.
     public static let getHabitsCalendar = Bus.Method<GetHabitsCalendarRequest, GetHabitsCalendarReply>(
         service: "streaks", version: "v1", name: "GetHabitsCalendar", isIdempotent: true, timeout: .seconds(10))
 }
@@ -79,7 +79,7 @@ public struct HabitStatisticsClient: Sendable {
         try await caller.call(HabitStatisticsMethods.getHabitInsights, request, context: context)
     }
 
-    /// A calendar of all habits together, of a month or a year: how much of each date was done.
+    /// A calendar of all habits together, those in the archive too, of a month or a year: how much of each date was done.
     public func getHabitsCalendar(_ request: GetHabitsCalendarRequest, context: Bus.CallContext) async throws -> GetHabitsCalendarReply {
         try await caller.call(HabitStatisticsMethods.getHabitsCalendar, request, context: context)
     }

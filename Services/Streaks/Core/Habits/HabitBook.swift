@@ -36,6 +36,8 @@ package struct HabitBook: Sendable {
         package var target: Amount?
         /// Of a restored habit: its versions, skips, times in the archive and reported milestones, instead of `schedule` and `target`.
         package var entries: HabitEntries?
+        /// Of a restored habit: its pauses, those that are over too.
+        package var pauses: [StreakLedger.Pause] = []
         /// Of a restored habit: when it began.
         package var createdAt: Instant?
 
@@ -118,6 +120,7 @@ package struct HabitBook: Sendable {
         if isAbove { entries.archive(from: date.today) }
         var streak = StreakWriter.NewStreak(.habit, of: [user], key: "\(user) \(id)")
         streak.habit = entries
+        streak.pauses = new.pauses
         streak.startedAt = new.createdAt
         streak.origin = HabitOrigin(user: user, sequence: account.sequence)
         var stamp = stamp

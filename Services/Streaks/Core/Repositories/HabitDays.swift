@@ -149,6 +149,22 @@ extension HabitRun.End {
     }
 }
 
+extension HabitRun {
+    /// In the order `init` reads them, of `habit_run`.
+    package static let columns: Query = "from_date, through_date, count, counts, ended, ended_on"
+
+    /// - Parameter first: the column at which `columns` begin.
+    package init(_ row: Row, at first: Int = 0) throws {
+        self.init(
+            from: try row.get(at: first),
+            through: try row.get(at: first + 1),
+            count: Int(try row.get(at: first + 2, as: Int32.self)),
+            unit: Schedule.Unit(stored: try row.get(at: first + 3)) ?? .dates,
+            end: End(stored: try row.get(at: first + 4), try row.get(at: first + 5))
+        )
+    }
+}
+
 extension HabitDay {
     /// In the order `init` reads them.
     package static let columns: Query = "status, value, completions, target, is_open, outcome, due_dates, broke_run"

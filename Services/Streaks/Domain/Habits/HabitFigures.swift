@@ -79,6 +79,9 @@ public struct HabitFigures: Hashable, Sendable {
         public var rate = HabitRate()
         public var before = HabitRate()
         public var datesDone = 0
+
+        /// Nothing.
+        public init() {}
     }
 
     public let window: HabitWindow

@@ -84,6 +84,17 @@ public struct HabitProjection: Hashable, Sendable {
         assumption = Self.assumption(remaining, of: due, unit)
     }
 
+    /// What the screen says of it (seed 6.4.5).
+    public var text: String {
+        let streak = "\(milestone)-\(unit == .weeks ? "week" : "day") streak"
+        if let date { return "At your current pace, you'll reach a \(streak) by \(date.words(through: date))" }
+        switch obstacle {
+        case .unlikely: return "A \(streak) takes a steadier pace than that of the last \(HabitConsistency.reach) days"
+        case .tooFar: return "A \(streak) is more than ten years away"
+        case .noPace, nil: return "It is too early to say when you'll reach a \(streak)"
+        }
+    }
+
     private static func assumption(_ remaining: Int, of due: Int, _ unit: Schedule.Unit) -> String {
         if due > remaining { return "If you complete \(remaining) of the next \(due) due days and skip the others" }
         let name = unit == .weeks ? "week" : "due day"

@@ -34,3 +34,14 @@ public struct HabitTimes: Hashable, Sendable {
     /// The part with more than half of them: "You usually complete this habit in the morning". nil when none has, or with fewer than 7.
     public var usual: PartOfDay? { best.flatMap { self[$0] * 2 > total ? $0 : nil } }
 }
+
+extension PartOfDay {
+    /// Its minutes after midnight.
+    public var minutes: Range<Int> {
+        switch self {
+        case .morning: 0..<720
+        case .afternoon: 720..<1080
+        case .evening: 1080..<1440
+        }
+    }
+}

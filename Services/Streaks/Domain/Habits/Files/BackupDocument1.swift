@@ -20,7 +20,7 @@ struct BackupDocument1 {
         var amount: Amount?
         var note = ""
         var isSkipped = false
-        var mood: HabitRecord.Mood?
+        var mood: HabitMood?
     }
 
     private struct Frequency {
@@ -80,35 +80,37 @@ struct BackupDocument1 {
 
     private mutating func readSettings() throws(JSONProblem) {
         guard try fields.beginObject() else { return }
-        var settings = HabitSettingsRecord()
+        var settings = HabitSettings()
         while let name = try fields.json.nextName() {
             switch name {
-            case "theme": settings.theme = try fields.choice(HabitSettingsRecord.Theme.self)
-            case "accentColor": settings.accentColor = color(try fields.text(100))
-            case "firstDayOfWeek": settings.firstDayOfWeek = try fields.integer(0...6)
-            case "notificationsEnabled": settings.notificationsEnabled = try fields.bool()
-            case "hapticFeedbackEnabled": settings.hapticFeedbackEnabled = try fields.bool()
-            case "animationsEnabled": settings.animationsEnabled = try fields.bool()
-            case "onboardingCompleted": settings.onboardingCompleted = try fields.bool()
+            case "theme": settings.theme = try fields.choice(HabitSettings.Theme.self) ?? settings.theme
+            case "accentColor": settings.accentColor = color(try fields.string()) ?? settings.accentColor
+            case "firstDayOfWeek": settings.firstDayOfWeek = try fields.integer(0...6) ?? settings.firstDayOfWeek
+            case "hapticFeedbackEnabled": settings.haptics = try fields.bool() ?? settings.haptics
+            case "animationsEnabled": settings.animations = try fields.bool() ?? settings.animations
+            case "onboardingCompleted": settings.onboarded = try fields.bool() ?? settings.onboarded
             default: break
             }
         }
         found.settings = settings
     }
 
-    /// The first version took any text for a colour.
-    private func color(_ text: String?) -> String? { text.flatMap { HabitFileRules.isColor($0) ? $0 : nil } }
+    /// The first version took any text for a color and an icon.
+    private func color(_ text: String?) -> String? { text.flatMap { try? HabitText.color($0, field: "") } }
+
+    private func icon(_ text: String?) -> String? { text.flatMap { try? HabitText.icon($0, field: "") } }
 
     private mutating func readCategory() throws(JSONProblem) {
         let path = fields.json.path
         guard try fields.beginObject() else { return }
-        var category = HabitCategoryRecord(id: "", name: "")
+        var category = FileCategory(id: "", name: "")
         while let member = try fields.json.nextName() {
             switch member {
-            case "id": category.id = try fields.text(100, least: 1) ?? ""
+            case "id": category.id = try fields.string() ?? ""
             case "name": category.name = try fields.name(HabitFileRules.categoryLength) ?? ""
-            case "color": category.color = color(try fields.text(100))
-            case "icon": category.icon = try fields.text(HabitFileRules.iconLength)
+            case "color": category.color = color(try fields.string())
+            case "icon": category.icon = icon(try fields.string())
+            case "isCustom": category.isCustom = try fields.bool()
             default: break
             }
         }
@@ -122,22 +124,22 @@ struct BackupDocument1 {
     private mutating func readHabit() throws(JSONProblem) {
         let path = fields.json.path
         guard try fields.beginObject() else { return }
-        var habit = HabitRecord(name: "", versions: [])
+        var habit = FileHabit(name: "", versions: [])
         var (id, category, order): (String?, String?, Int) = (nil, nil, keys.count)
         var (frequency, target, isArchived): (Frequency, Amount?, Bool) = (Frequency(), nil, false)
         var (archivedAt, minute, days): (Instant?, Int?, Set<Int>) = (nil, nil, [])
         while let member = try fields.json.nextName() {
             switch member {
-            case "id": id = try fields.text(100, least: 1)
+            case "id": id = try fields.string()
             case "name": habit.name = try fields.name(HabitFileRules.nameLength) ?? ""
             case "description": habit.description = try fields.text(HabitFileRules.descriptionLength) ?? ""
-            case "color": habit.color = color(try fields.text(100))
-            case "icon": habit.icon = try fields.text(HabitFileRules.iconLength)
-            case "categoryId": category = try fields.text(100)
-            case "frequency": frequency.kind = try fields.text(20) ?? ""
+            case "color": habit.color = color(try fields.string())
+            case "icon": habit.icon = icon(try fields.string())
+            case "categoryId": category = try fields.string()
+            case "frequency": frequency.kind = try fields.string() ?? ""
             case "customFrequency": try readCustom(&frequency)
             case "targetValue": target = try fields.amount()
-            case "unit": habit.unit = try fields.text(HabitFileRules.unitLength) ?? ""
+            case "unit": habit.unit = try fields.line(HabitFileRules.unitLength) ?? ""
             case "reminderTime": minute = try readReminderTime()
             case "reminderDays": days = try fields.integers(0...6) ?? []
             case "archived": isArchived = try fields.bool() ?? false
@@ -153,8 +155,8 @@ struct BackupDocument1 {
         }
         let today = fields.context.today
         let first = max(HabitFileContext.earliest, min(today, habit.createdAt.map(fields.context.zone.date(at:)) ?? today))
-        habit.id = StreakID(id)
-        habit.reminder = minute.map { HabitRecord.Reminder(minute: $0, days: days) }
+        habit.id = HabitID(id)
+        habit.reminder = minute.map { HabitReminderTime(storedMinute: $0, days: days.isEmpty ? nil : days) }
         if isArchived {
             habit.archivings = [.init(from: max(first, min(today, archivedAt.map(fields.context.zone.date(at:)) ?? today)))]
         }
@@ -184,7 +186,7 @@ struct BackupDocument1 {
         guard try fields.beginObject() else { return }
         while let member = try fields.json.nextName() {
             switch member {
-            case "type": frequency.type = try fields.text(30) ?? ""
+            case "type": frequency.type = try fields.string() ?? ""
             case "days": frequency.days = try fields.integers(0...6) ?? []
             case "interval": frequency.interval = try fields.integer(1...365) ?? 0
             case "targetCount": frequency.targetCount = try fields.integer(1...7) ?? 0
@@ -195,7 +197,7 @@ struct BackupDocument1 {
 
     /// `08:00`, or a time of which the person's clock shows hour and minute.
     private mutating func readReminderTime() throws(JSONProblem) -> Int? {
-        guard let text = try fields.text(40), !text.isEmpty else { return nil }
+        guard let text = try fields.string(), !text.isEmpty else { return nil }
         if let minute = HabitFileRules.minute(text) { return minute }
         if let at = Instant(rfc3339: text) { return Int(fields.context.zone.secondOfDay(at: at) / 60) }
         fields.error("must be a time as hh:mm or 2026-01-02T08:00:00Z")
@@ -207,13 +209,13 @@ struct BackupDocument1 {
         guard try fields.beginObject() else { return }
         while let member = try fields.json.nextName() {
             switch member {
-            case "id": entry.id = try fields.text(100).flatMap { CompletionID($0) }
-            case "habitId": entry.habit = try fields.text(100) ?? ""
+            case "id": entry.id = try fields.string().flatMap { CompletionID($0) }
+            case "habitId": entry.habit = try fields.string() ?? ""
             case "completedAt": entry.at = try fields.instant()
             case "value": entry.amount = try readValue()
             case "note": entry.note = try fields.text(HabitFileRules.noteLength) ?? ""
             case "skipped": entry.isSkipped = try fields.bool() ?? false
-            case "mood": entry.mood = try fields.choice(HabitRecord.Mood.self)
+            case "mood": entry.mood = try fields.mood()
             default: break
             }
         }
@@ -263,13 +265,24 @@ struct BackupDocument1 {
                 add(entry, date, to: index)
             }
         }
+        arrange()
+    }
+
+    private mutating func arrange() {
+        if let weekStart = found.settings?.firstDayOfWeek {
+            for index in found.habits.indices {
+                for version in found.habits[index].versions.indices {
+                    found.habits[index].versions[version].weekStart = weekStart
+                }
+            }
+        }
         let order = keys.indices.sorted { (keys[$0].order, $0) < (keys[$1].order, $1) }
         found.habits = order.map { index in
             var habit = found.habits[index]
             habit.completions.sort { ($0.date, $0.at ?? .epoch) < ($1.date, $1.at ?? .epoch) }
             // HA-14: without a target one a date, and a repeat updates it.
             if habit.versions.first?.target == nil {
-                var last: [HabitRecord.Completion] = []
+                var last: [FileHabit.Completion] = []
                 for completion in habit.completions {
                     if last.last?.date == completion.date { last.removeLast() }
                     last.append(completion)
@@ -297,7 +310,7 @@ struct BackupDocument1 {
             found.habits[index].skips.insert(date)
             return
         }
-        let completion = HabitRecord.Completion(
+        let completion = FileHabit.Completion(
             id: entry.id,
             date: date,
             amount: entry.amount,

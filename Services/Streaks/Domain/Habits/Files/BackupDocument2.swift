@@ -6,7 +6,7 @@ struct BackupDocument2 {
     private var found = HabitImport()
     private var completionIDs: Set<CompletionID> = []
     private var completionCount = 0
-    private var habitIDs: Set<StreakID> = []
+    private var habitIDs: Set<HabitID> = []
     /// The category of each habit by its id in the file: categories may follow the habits.
     private var categoryIDs: [(path: String, id: String)?] = []
 
@@ -19,6 +19,7 @@ struct BackupDocument2 {
             switch name {
             case "version", "kind": try fields.json.skip()
             case "created_at": _ = try fields.instant()
+            case "account_id": found.account = try fields.id()
             case "data":
                 hasData = true
                 try readData()
@@ -58,16 +59,16 @@ struct BackupDocument2 {
 
     private mutating func readSettings() throws(JSONProblem) {
         guard try fields.beginObject() else { return }
-        var settings = HabitSettingsRecord()
+        var settings = HabitSettings()
         while let name = try fields.json.nextName() {
             switch name {
-            case "theme": settings.theme = try fields.choice(HabitSettingsRecord.Theme.self)
-            case "accent_color": settings.accentColor = try fields.color()
-            case "first_day_of_week": settings.firstDayOfWeek = try fields.integer(0...6)
-            case "notifications_enabled": settings.notificationsEnabled = try fields.bool()
-            case "haptic_feedback_enabled": settings.hapticFeedbackEnabled = try fields.bool()
-            case "animations_enabled": settings.animationsEnabled = try fields.bool()
-            case "onboarding_completed": settings.onboardingCompleted = try fields.bool()
+            case "theme": settings.theme = try fields.choice(HabitSettings.Theme.self) ?? settings.theme
+            case "accent_color": settings.accentColor = try fields.color() ?? settings.accentColor
+            case "first_day_of_week": settings.firstDayOfWeek = try fields.integer(0...6) ?? settings.firstDayOfWeek
+            case "haptics": settings.haptics = try fields.bool() ?? settings.haptics
+            case "animations": settings.animations = try fields.bool() ?? settings.animations
+            case "onboarded": settings.onboarded = try fields.bool() ?? settings.onboarded
+            case "daily_reminder_time": settings.reminderMinute = try fields.minute()
             default: try fields.unknown()
             }
         }
@@ -80,13 +81,14 @@ struct BackupDocument2 {
         while try fields.json.nextElement() {
             let path = fields.json.path
             guard try fields.beginObject() else { continue }
-            var (id, name, color, icon): (String?, String?, String?, String?)
+            var (id, name, color, icon, isCustom): (String?, String?, String?, String?, Bool?)
             while let member = try fields.json.nextName() {
                 switch member {
-                case "id": id = try fields.text(100, least: 1)
+                case "id": id = try fields.string()
                 case "name": name = try fields.name(HabitFileRules.categoryLength)
                 case "color": color = try fields.color()
-                case "icon": icon = try fields.text(HabitFileRules.iconLength)
+                case "icon": icon = try fields.icon()
+                case "is_custom": isCustom = try fields.bool()
                 default: try fields.unknown()
                 }
             }
@@ -98,7 +100,7 @@ struct BackupDocument2 {
             if found.categories.count == HabitFileRules.mostCategories {
                 fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
             }
-            found.categories.append(HabitCategoryRecord(id: id, name: name ?? "", color: color, icon: icon))
+            found.categories.append(FileCategory(id: id, name: name ?? "", color: color, icon: icon, isCustom: isCustom))
         }
     }
 
@@ -111,7 +113,7 @@ struct BackupDocument2 {
             while let member = try fields.json.nextName() {
                 switch member {
                 case "date": date = try fields.date(past: true)
-                case "text": text = try fields.text(HabitFileRules.dayNoteLength, least: 1)
+                case "text": text = try fields.text(HabitFileRules.dayNoteLength)
                 default: try fields.unknown()
                 }
             }
@@ -128,7 +130,7 @@ extension BackupDocument2 {
     private mutating func readHabit() throws(JSONProblem) {
         let path = fields.json.path
         guard try fields.beginObject() else { return }
-        var habit = HabitRecord(name: "", versions: [])
+        var habit = FileHabit(name: "", versions: [])
         var (hasName, category): (Bool, (path: String, id: String)?) = (false, nil)
         while let member = try fields.json.nextName() {
             switch member {
@@ -140,11 +142,11 @@ extension BackupDocument2 {
                 habit.name = try fields.name(HabitFileRules.nameLength) ?? ""
             case "description": habit.description = try fields.text(HabitFileRules.descriptionLength) ?? ""
             case "color": habit.color = try fields.color()
-            case "icon": habit.icon = try fields.text(HabitFileRules.iconLength)
+            case "icon": habit.icon = try fields.icon()
             case "category_id":
                 let path = fields.json.path
-                category = try fields.text(100, least: 1).map { (path, $0) }
-            case "unit": habit.unit = try fields.text(HabitFileRules.unitLength) ?? ""
+                category = try fields.string().map { (path, $0) }
+            case "unit": habit.unit = try fields.line(HabitFileRules.unitLength) ?? ""
             case "created_at": habit.createdAt = try fields.instant()
             case "reminder": habit.reminder = try readReminder()
             case "versions": habit.versions = try readVersions()
@@ -159,7 +161,7 @@ extension BackupDocument2 {
             }
         }
         if !hasName { fields.problems.error(path + ".name", "is needed") }
-        HabitRecordCheck.check(habit, path, &fields.problems)
+        FileHabitCheck.check(habit, path, &fields.problems)
         guard found.habits.count < HabitFileRules.mostHabits else {
             return fields.problems.error(path, "is beyond \(HabitFileRules.mostHabits) habits")
         }
@@ -167,22 +169,17 @@ extension BackupDocument2 {
         categoryIDs.append(category)
     }
 
-    private mutating func readReminder() throws(JSONProblem) -> HabitRecord.Reminder? {
+    private mutating func readReminder() throws(JSONProblem) -> HabitReminderTime? {
         guard try fields.beginObject() else { return nil }
-        var reminder: HabitRecord.Reminder?
-        var days: Set<Int> = []
+        var (minute, days): (Int?, Set<Int>) = (nil, [])
         while let member = try fields.json.nextName() {
             switch member {
-            case "time":
-                guard let text = try fields.text(20) else { continue }
-                reminder = HabitFileRules.minute(text).map { HabitRecord.Reminder(minute: $0) }
-                if reminder == nil { fields.error("must be a time as hh:mm") }
+            case "time": minute = try fields.minute()
             case "days": days = try fields.integers(0...6) ?? []
             default: try fields.unknown()
             }
         }
-        reminder?.days = days
-        return reminder
+        return minute.map { HabitReminderTime(storedMinute: $0, days: days.isEmpty ? nil : days) }
     }
 
     private mutating func readVersions() throws(JSONProblem) -> [HabitEntries.Version] {
@@ -238,7 +235,7 @@ extension BackupDocument2 {
         while let member = try fields.json.nextName() {
             switch member {
             case "type":
-                schedule.type = try fields.text(30) ?? ""
+                schedule.type = try fields.string() ?? ""
                 let known = ["daily", "weekdays", "every_n_days", "days_of_month", "times_per_week"]
                 if !known.contains(schedule.type) { fields.error("must be \(known.joined(separator: ", "))") }
             case "days": schedule.days = try fields.integers(0...31) ?? []
@@ -260,7 +257,7 @@ extension BackupDocument2 {
             var (from, until): (CalendarDate?, CalendarDate?)
             while let member = try fields.json.nextName() {
                 switch member {
-                case "from": from = try fields.date(past: open)
+                case "from": from = try fields.date(past: false)
                 case "until": until = try fields.date(past: false)
                 default: try fields.unknown()
                 }
@@ -284,14 +281,14 @@ extension BackupDocument2 {
         return skips
     }
 
-    private mutating func readCompletions() throws(JSONProblem) -> [HabitRecord.Completion] {
-        var completions: [HabitRecord.Completion] = []
+    private mutating func readCompletions() throws(JSONProblem) -> [FileHabit.Completion] {
+        var completions: [FileHabit.Completion] = []
         guard try fields.beginArray() else { return [] }
         while try fields.json.nextElement() {
             let path = fields.json.path
             guard try fields.beginObject() else { continue }
             var (id, date): (CompletionID?, CalendarDate?)
-            var completion = HabitRecord.Completion(date: fields.context.today)
+            var completion = FileHabit.Completion(date: fields.context.today)
             while let member = try fields.json.nextName() {
                 switch member {
                 case "id":
@@ -300,7 +297,7 @@ extension BackupDocument2 {
                 case "date": date = try fields.date(past: true)
                 case "value": completion.amount = try fields.amount()
                 case "note": completion.note = try fields.text(HabitFileRules.noteLength) ?? ""
-                case "mood": completion.mood = try fields.choice(HabitRecord.Mood.self)
+                case "mood": completion.mood = try fields.mood()
                 case "at": completion.at = try fields.instant()
                 default: try fields.unknown()
                 }

@@ -41,35 +41,64 @@ struct DocumentFields {
         try json.skip()
     }
 
-    /// A text of at most so many characters (grapheme clusters).
-    mutating func text(_ most: Int, least: Int = 0) throws(JSONProblem) -> String? {
+    /// A string of whatever kind; at most so many bytes.
+    mutating func string(_ most: Int = 100) throws(JSONProblem) -> String? {
         guard try has(.string) else { return nil }
         let text = try json.string()
-        guard (least...most).contains(text.count) else {
-            error("must have \(least) to \(most) characters, not \(text.count)")
+        guard text.utf8.count <= most else {
+            error("must be at most \(most) bytes")
             return nil
         }
         return text
     }
 
-    /// A name: trimmed.
-    mutating func name(_ most: Int) throws(JSONProblem) -> String? {
-        guard let text = try text(1000) else { return nil }
-        let name = HabitFileRules.trimmed(text)
-        guard (1...most).contains(name.count) else {
-            error("must have 1 to \(most) characters, not \(name.count)")
+    /// A string that meets a rule; what the rule says against it is noted.
+    private mutating func string(_ rule: (String) throws(ServiceError) -> String) throws(JSONProblem) -> String? {
+        guard try has(.string) else { return nil }
+        let text = try json.string()
+        do throws(ServiceError) { return try rule(text) } catch {
+            self.error(error.details.first?.message ?? error.message)
             return nil
         }
-        return name
+    }
+
+    mutating func text(_ most: Int) throws(JSONProblem) -> String? {
+        try string { text throws(ServiceError) in try HabitText.text(text, field: "", most: most) }
+    }
+
+    mutating func line(_ most: Int) throws(JSONProblem) -> String? {
+        try string { text throws(ServiceError) in try HabitText.line(text, field: "", most: most) }
+    }
+
+    mutating func name(_ most: Int) throws(JSONProblem) -> String? {
+        try string { text throws(ServiceError) in try HabitText.name(text, field: "", most: most) }
     }
 
     mutating func color() throws(JSONProblem) -> String? {
-        guard let text = try text(100) else { return nil }
-        guard HabitFileRules.isColor(text) else {
-            error("must be a colour as #RRGGBB")
+        try string { text throws(ServiceError) in try HabitText.color(text, field: "") }
+    }
+
+    mutating func icon() throws(JSONProblem) -> String? {
+        try string { text throws(ServiceError) in try HabitText.icon(text, field: "") }
+    }
+
+    mutating func mood() throws(JSONProblem) -> HabitMood? {
+        guard try has(.string) else { return nil }
+        guard let mood = HabitMood(name: try json.string()) else {
+            error("must be \(HabitMood.allCases.map(\.name).joined(separator: ", "))")
             return nil
         }
-        return text
+        return mood
+    }
+
+    /// Minutes after midnight of `hh:mm` or `hh:mm:ss`.
+    mutating func minute() throws(JSONProblem) -> Int? {
+        guard let text = try string() else { return nil }
+        guard let minute = HabitFileRules.minute(text) else {
+            error("must be a time as hh:mm")
+            return nil
+        }
+        return minute
     }
 
     mutating func bool() throws(JSONProblem) -> Bool? { try has(.bool) ? try json.bool() : nil }

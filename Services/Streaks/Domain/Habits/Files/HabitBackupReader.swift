@@ -28,6 +28,7 @@ public enum HabitBackupReader {
             fields.problems.error(error.path, "\(error.message) (line \(error.line), column \(error.column))")
         }
         found.problems = fields.problems
+        found.checkDates()
         return found
     }
 
@@ -48,7 +49,7 @@ public enum HabitBackupReader {
 }
 
 /// Names of a backup that are there twice get a number (HA-13).
-func uniqueNames(_ habits: inout [HabitRecord], _ problems: inout HabitFileProblems) {
+func uniqueNames(_ habits: inout [FileHabit], _ problems: inout HabitFileProblems) {
     var taken: Set<String> = []
     for index in habits.indices {
         let name = habits[index].name

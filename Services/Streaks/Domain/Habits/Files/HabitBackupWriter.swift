@@ -3,9 +3,9 @@ public import Kernel
 /// Writes the document of a backup, or of an export as JSON, habit by habit (HA-6).
 ///
 /// ```json
-/// {"version":"2.0","kind":"backup","created_at":"2026-01-02T03:04:05Z","data":{
+/// {"version":"2.0","kind":"backup","created_at":"2026-01-02T03:04:05Z","account_id":"…","data":{
 ///   "settings":{"theme":"auto","first_day_of_week":1},
-///   "categories":[{"id":"…","name":"Health","color":"#00FF00","icon":"heart"}],
+///   "categories":[{"id":"…","name":"Health","color":"#00FF00","icon":"heart","is_custom":true}],
 ///   "day_notes":[{"date":"2026-01-01","text":"…"}],
 ///   "habits":[{"id":"…","name":"Read","versions":[{"from":"2026-01-01","schedule":{"type":"daily"},"target_value":20}],
 ///     "archivings":[{"from":"…","until":null}],"pauses":[{"from":"…","until":"…"}],"skips":["2026-01-01"],
@@ -24,14 +24,15 @@ public struct HabitBackupWriter: Sendable {
 
     private var json = JSONWriter()
     private let range: HabitExportRange
-    private let categories: [HabitCategoryRecord]
+    private let categories: [FileCategory]
 
     /// - Parameter document: its habits are written one by one afterwards.
     public init(
         _ kind: Kind,
+        of account: UserID,
         at now: Instant,
-        settings: HabitSettingsRecord? = nil,
-        categories: [HabitCategoryRecord],
+        settings: HabitSettings? = nil,
+        categories: [FileCategory],
         dayNotes: [CalendarDate: String] = [:],
         range: HabitExportRange = HabitExportRange()
     ) {
@@ -40,6 +41,7 @@ public struct HabitBackupWriter: Sendable {
         member("version", Self.version)
         member("kind", kind.rawValue)
         member("created_at", now.description)
+        member("account_id", account.description)
         json.name("data")
         json.beginObject()
         if let settings { write(settings) }
@@ -49,6 +51,10 @@ public struct HabitBackupWriter: Sendable {
             Self.member("name", category.name, &json)
             Self.member("color", category.color, &json)
             Self.member("icon", category.icon, &json)
+            if let isCustom = category.isCustom {
+                json.name("is_custom")
+                json.bool(isCustom)
+            }
             json.endObject()
         }
         let notes = range.includesNotes ? dayNotes.filter { range.contains($0.key) }.sorted { $0.key < $1.key } : []
@@ -62,7 +68,7 @@ public struct HabitBackupWriter: Sendable {
         json.beginArray()
     }
 
-    public mutating func add(_ habit: HabitRecord) {
+    public mutating func add(_ habit: FileHabit) {
         let habit = range.cut(habit)
         json.beginObject()
         member("id", habit.id?.description)
@@ -76,8 +82,8 @@ public struct HabitBackupWriter: Sendable {
         if let reminder = habit.reminder {
             json.name("reminder")
             json.beginObject()
-            member("time", reminder.time)
-            list("days", reminder.days.sorted()) { $0.integer($1) }
+            member("time", HabitReminderTime.text(reminder.minute))
+            list("days", reminder.days?.sorted() ?? []) { $0.integer($1) }
             json.endObject()
         }
         list("versions", habit.versions) { json, version in
@@ -123,8 +129,7 @@ extension HabitBackupWriter {
         json.string(text)
     }
 
-    private mutating func member(_ name: String, _ value: Bool?) {
-        guard let value else { return }
+    private mutating func member(_ name: String, _ value: Bool) {
         json.name(name)
         json.bool(value)
     }
@@ -144,23 +149,21 @@ extension HabitBackupWriter {
         json.endObject()
     }
 
-    private mutating func write(_ settings: HabitSettingsRecord) {
+    private mutating func write(_ settings: HabitSettings) {
         json.name("settings")
         json.beginObject()
-        member("theme", settings.theme?.rawValue)
+        member("theme", settings.theme.rawValue)
         member("accent_color", settings.accentColor)
-        if let day = settings.firstDayOfWeek {
-            json.name("first_day_of_week")
-            json.integer(day)
-        }
-        member("notifications_enabled", settings.notificationsEnabled)
-        member("haptic_feedback_enabled", settings.hapticFeedbackEnabled)
-        member("animations_enabled", settings.animationsEnabled)
-        member("onboarding_completed", settings.onboardingCompleted)
+        json.name("first_day_of_week")
+        json.integer(settings.firstDayOfWeek)
+        member("haptics", settings.haptics)
+        member("animations", settings.animations)
+        member("onboarded", settings.onboarded)
+        member("daily_reminder_time", settings.reminderMinute.map(HabitReminderTime.text))
         json.endObject()
     }
 
-    private static func write(_ completion: HabitRecord.Completion, _ json: inout JSONWriter) {
+    private static func write(_ completion: FileHabit.Completion, _ json: inout JSONWriter) {
         json.beginObject()
         member("id", completion.id?.description, &json)
         member("date", completion.date.description, &json)
@@ -169,7 +172,7 @@ extension HabitBackupWriter {
             json.thousandths(amount.thousandths)
         }
         member("note", completion.note.isEmpty ? nil : completion.note, &json)
-        member("mood", completion.mood?.rawValue, &json)
+        member("mood", completion.mood?.name, &json)
         member("at", completion.at?.description, &json)
         json.endObject()
     }

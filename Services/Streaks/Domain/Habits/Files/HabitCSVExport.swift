@@ -15,7 +15,7 @@ public struct HabitExportRange: Hashable, Sendable {
     func contains(_ date: CalendarDate) -> Bool { from.map { $0 <= date } ?? true && to.map { date <= $0 } ?? true }
 
     /// The habit with what lies in the range; its versions stay whole.
-    func cut(_ habit: HabitRecord) -> HabitRecord {
+    func cut(_ habit: FileHabit) -> FileHabit {
         var habit = habit
         habit.completions.removeAll { !contains($0.date) }
         habit.skips = habit.skips.filter(contains)
@@ -40,7 +40,7 @@ public struct HabitCSVExport: Sendable {
     }
 
     /// Writes a habit.
-    public mutating func add(_ habit: HabitRecord) {
+    public mutating func add(_ habit: FileHabit) {
         let habit = range.cut(habit)
         let name = SpreadsheetGuard.protect(habit.name)
         let completions = Dictionary(grouping: habit.completions, by: \.date)

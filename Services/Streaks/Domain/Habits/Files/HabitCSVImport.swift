@@ -32,6 +32,7 @@ public struct HabitCSVImport: Sendable {
             rows.error("", "is empty: the first line must be “\(HabitCSVExport.header.joined(separator: ","))”")
         }
         var found = rows.finish()
+        found.checkDates()
         if !found.habits.isEmpty {
             found.problems.warning("", "The file has no schedules: every habit becomes daily. Change that after the import.")
         }
@@ -42,8 +43,8 @@ public struct HabitCSVImport: Sendable {
         let place = HabitFileProblems.place(nil, row.line)
         guard hasHeader else {
             hasHeader = true
-            let names = row.cells.map { HabitFileRules.key($0) }
-            if names != HabitCSVExport.header.map({ HabitFileRules.key($0) }) {
+            let names = row.cells.map { HabitText.key($0) }
+            if names != HabitCSVExport.header.map({ HabitText.key($0) }) {
                 isBroken = true
                 rows.error(place, "must be “\(HabitCSVExport.header.joined(separator: ","))”")
             }
@@ -59,7 +60,7 @@ public struct HabitCSVImport: Sendable {
             return rows.error(place + ", column 2", "is no date: write YYYY-MM-DD")
         }
         let statuses: [String: HabitRows.Status] = ["completed": .completed, "partial": .partial, "skipped": .skipped]
-        guard let status = statuses[HabitFileRules.key(row.cells[2])] else {
+        guard let status = statuses[HabitText.key(row.cells[2])] else {
             return rows.error(place + ", column 3", "must be Completed, Partial or Skipped")
         }
         let value = HabitFileRules.trimmed(row.cells[3])

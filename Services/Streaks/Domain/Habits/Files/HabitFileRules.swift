@@ -7,16 +7,12 @@ public enum HabitFileRules {
     public static let noteLength = 100
     public static let dayNoteLength = 500
     public static let unitLength = 20
-    public static let iconLength = 50
     public static let categoryLength = 30
     /// Of one file. Ten years of 200 habits are 730,000 completions.
     public static let mostHabits = 1000
-    public static let mostCategories = 200
+    public static let mostCategories = 100
     public static let mostCompletions = 1_000_000
     public static let longestPause = 90
-
-    /// Names are the same when they are so without regard to spaces around them, to case and to how Unicode composes them.
-    public static func key(_ name: String) -> String { trimmed(name).lowercased() }
 
     /// Without spaces and line ends around it.
     public static func trimmed(_ text: String) -> String {
@@ -27,24 +23,29 @@ public enum HabitFileRules {
         return String(scalars[first...last])
     }
 
-    /// Names that are taken get " (2)", " (3)" … (HA-13), and stay within their length.
+    /// Adds a name to those that are taken: one that is there gets " (2)", " (3)" … (HA-13).
     ///
-    /// - Parameter taken: keys of names; the new ones are added.
-    public static func unique(_ name: String, length: Int = nameLength, taken: inout Set<String>) -> String {
-        var candidate = name
-        var number = 1
-        while !taken.insert(key(candidate)).inserted {
-            number += 1
-            let suffix = " (\(number))"
-            candidate = trimmed(String(name.prefix(length - suffix.count))) + suffix
-        }
-        return candidate
+    /// - Parameter taken: keys of names (`HabitText.key`).
+    public static func unique(_ name: String, most: Int = nameLength, taken: inout Set<String>) -> String {
+        let free = HabitText.free(name, most: most, taken: taken)
+        taken.insert(HabitText.key(free))
+        return free
     }
 
-    static func isColor(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        return bytes.count == 7 && bytes[0] == UInt8(ascii: "#")
-            && bytes.dropFirst().allSatisfy { Character(Unicode.Scalar($0)).isHexDigit && $0 < 128 }
+    /// What another app took for text, as we take it: without control characters, trimmed, and cut off where it is too long.
+    static func fitted(_ text: String, most: Int, isLine: Bool = false) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            let isEnd = scalar == "\n" || scalar == "\r"
+            let turns = (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+            let isControl = scalar.properties.generalCategory == .control && !(isEnd && !isLine)
+            scalars.append(turns || isControl || isLine && Character(scalar).isNewline ? " " : scalar)
+        }
+        var fitted = trimmed(String(scalars))
+        while fitted.count > most || fitted.utf8.count > most * 32 {
+            fitted = trimmed(String(fitted.prefix(min(most, fitted.count - 1))))
+        }
+        return fitted
     }
 
     /// Minutes since midnight of `hh:mm` or `hh:mm:ss`; nil for anything else.

@@ -24,8 +24,8 @@ public struct HabitMappingImport: Sendable {
         reader = CSVReader(separator: mapping.separator.byte)
         rows = HabitRows(context)
         format = CalendarFormat(mapping.dateFormat)
-        completed = Set(mapping.completedWords.map { HabitFileRules.key($0) })
-        skipped = Set(mapping.skippedWords.map { HabitFileRules.key($0) })
+        completed = Set(mapping.completedWords.map { HabitText.key($0) })
+        skipped = Set(mapping.skippedWords.map { HabitText.key($0) })
         if format == nil {
             stop("date_format", "must have a year (yyyy or yy), a month (MM or M) and a day (dd or d), each once")
         }
@@ -54,6 +54,7 @@ public struct HabitMappingImport: Sendable {
             rows.warning("", "\(count) rows with the status “\(word.prefix(50))” are left out: it is in no list of words")
         }
         var found = rows.finish()
+        found.checkDates()
         if !found.habits.isEmpty {
             found.problems.warning("", "The file has no schedules: every habit becomes daily. Change that after the import.")
         }
@@ -76,7 +77,7 @@ public struct HabitMappingImport: Sendable {
         }
         var status = HabitRows.Status.completed
         if let index = columns.status {
-            let word = HabitFileRules.key(cell(index))
+            let word = HabitText.key(cell(index))
             if skipped.contains(word) {
                 status = .skipped
             } else if !completed.contains(word) {
@@ -123,10 +124,10 @@ public struct HabitMappingImport: Sendable {
     }
 
     private mutating func takeHeader(_ row: CSVReader.Row) {
-        let names = row.cells.map { HabitFileRules.key($0) }
+        let names = row.cells.map { HabitText.key($0) }
         func find(_ name: String?, _ field: String) -> Int? {
             guard let name else { return nil }
-            let places = names.indices.filter { names[$0] == HabitFileRules.key(name) }
+            let places = names.indices.filter { names[$0] == HabitText.key(name) }
             if places.count != 1 {
                 let shown = row.cells.prefix(20).map { "“\($0.prefix(30))”" }.joined(separator: ", ")
                 let fault = places.isEmpty ? "is no column of the file" : "is the header of \(places.count) columns"

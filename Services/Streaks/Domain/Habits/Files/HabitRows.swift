@@ -35,8 +35,11 @@ struct HabitRows {
 
     /// Adds a row, or notes what is wrong with it.
     mutating func add(_ name: String, _ row: Row, at place: String) {
-        let name = HabitFileRules.trimmed(name)
-        guard !name.isEmpty, !name.utf8.contains(0) else { return error(place, "has no name of a habit") }
+        let full = HabitFileRules.trimmed(name)
+        let name = HabitFileRules.fitted(name, most: HabitFileRules.nameLength, isLine: true)
+        guard (try? HabitText.name(name, field: "", most: HabitFileRules.nameLength)) != nil else {
+            return error(place, "has no name of a habit")
+        }
         if let problem = context.problem(with: row.date) { return error(place, "the date \(row.date) \(problem)") }
         if row.status == .partial, row.amount == nil {
             return error(place, "needs a value: Partial says that something was done")
@@ -49,37 +52,34 @@ struct HabitRows {
         var row = row
         if row.note.count > HabitFileRules.noteLength {
             warning(place, "the note is cut off after \(HabitFileRules.noteLength) characters")
-            row.note = String(row.note.prefix(HabitFileRules.noteLength))
         }
+        row.note = HabitFileRules.fitted(row.note, most: HabitFileRules.noteLength)
         if row.status == .skipped, !row.note.isEmpty {
             warning(place, "the note is dropped: a skipped date has none")
         }
-        let key = HabitFileRules.key(name)
+        let key = HabitText.key(full)
         if let known = index[key] { return habits[known].rows.append(row) }
         guard habits.count < HabitFileRules.mostHabits else {
             return error(place, "is beyond \(HabitFileRules.mostHabits) habits")
         }
         index[key] = habits.count
+        if full.count > HabitFileRules.nameLength {
+            warning(place, "the name is cut off after \(HabitFileRules.nameLength) characters")
+        }
         habits.append(Building(name: name, rows: [row], place: place))
     }
 
     mutating func finish() -> HabitImport {
         var taken: Set<String> = []
         for habit in habits {
-            var name = habit.name
-            if name.count > HabitFileRules.nameLength {
-                warning(habit.place, "the name is cut off after \(HabitFileRules.nameLength) characters")
-                name = HabitFileRules.trimmed(String(name.prefix(HabitFileRules.nameLength)))
-            }
-            name = HabitFileRules.unique(name, taken: &taken)
-            found.habits.append(record(name, habit))
+            found.habits.append(record(HabitFileRules.unique(habit.name, taken: &taken), habit))
         }
         return found
     }
 
-    private mutating func record(_ name: String, _ habit: Building) -> HabitRecord {
+    private mutating func record(_ name: String, _ habit: Building) -> FileHabit {
         var dates: [CalendarDate: [Row]] = [:]
-        var record = HabitRecord(name: name, versions: [])
+        var record = FileHabit(name: name, versions: [])
         for row in habit.rows {
             if row.status == .skipped {
                 record.skips.insert(row.date)

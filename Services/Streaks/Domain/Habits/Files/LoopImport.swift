@@ -40,7 +40,7 @@ public struct LoopImport {
         var target: Amount?
         var numerator = 1
         var denominator = 1
-        var record: HabitRecord
+        var record: FileHabit
         /// From oldest to newest, or the other way round.
         var entries: [(date: CalendarDate, entry: Entry, note: String)] = []
         /// Dates above a target of at most.
@@ -101,7 +101,7 @@ public struct LoopImport {
     private mutating func readHabits(_ bytes: [UInt8]) {
         let file = "Habits.csv"
         let rows = rows(bytes, file)
-        guard let header = rows.first?.cells.map({ HabitFileRules.key($0) }), header.contains("name") else {
+        guard let header = rows.first?.cells.map({ HabitText.key($0) }), header.contains("name") else {
             return found.problems.error(file, "must have a header with “Name”")
         }
         for row in rows.dropFirst() {
@@ -110,7 +110,8 @@ public struct LoopImport {
             }
             let place = HabitFileProblems.place(file, row.line)
             let name = HabitFileRules.trimmed(cell("name"))
-            guard !name.isEmpty else {
+            let short = HabitFileRules.fitted(name, most: HabitFileRules.nameLength, isLine: true)
+            guard (try? HabitText.name(short, field: "", most: HabitFileRules.nameLength)) != nil else {
                 found.problems.error(place, "has no name")
                 continue
             }
@@ -121,7 +122,7 @@ public struct LoopImport {
                 name: name,
                 line: row.line,
                 position: Int(cell("position")) ?? habits.count + 1,
-                record: HabitRecord(name: name, versions: [])
+                record: FileHabit(name: short, versions: [])
             )
             habit.isNumeric = cell("type") == "NUMERICAL"
             habit.isAtMost = habit.isNumeric && cell("target type") == "AT_MOST"
@@ -129,11 +130,10 @@ public struct LoopImport {
             habit.numerator = Int(cell("frequencynumerator", "numrepetitions")) ?? 1
             habit.denominator = Int(cell("frequencydenominator", "interval")) ?? 1
             let text = [cell("description"), cell("question")].map { HabitFileRules.trimmed($0) }.first { !$0.isEmpty } ?? ""
-            habit.record.description = String(text.prefix(HabitFileRules.descriptionLength))
-            habit.record.unit = String(HabitFileRules.trimmed(cell("unit")).prefix(HabitFileRules.unitLength))
-            let color = cell("color")
-            habit.record.color = HabitFileRules.isColor(color) ? color : nil
-            if HabitFileRules.key(cell("archived?")) == "true" { habit.record.archivings = [.init(from: context.today)] }
+            habit.record.description = HabitFileRules.fitted(text, most: HabitFileRules.descriptionLength)
+            habit.record.unit = HabitFileRules.fitted(cell("unit"), most: HabitFileRules.unitLength, isLine: true)
+            habit.record.color = try? HabitText.color(cell("color"), field: "")
+            if HabitText.key(cell("archived?")) == "true" { habit.record.archivings = [.init(from: context.today)] }
             habits.append(habit)
         }
     }
@@ -141,7 +141,7 @@ public struct LoopImport {
     private mutating func readEntries(_ bytes: [UInt8], _ file: String, of index: Int) {
         for row in rows(bytes, file) {
             // Older versions have no header.
-            if HabitFileRules.key(row.cells[0]) == "date" { continue }
+            if HabitText.key(row.cells[0]) == "date" { continue }
             let value = row.cells.count > 1 ? row.cells[1] : ""
             note(row.cells[0], value, row.cells.count > 2 ? row.cells[2] : "", HabitFileProblems.place(file, row.line), of: index)
         }
@@ -150,7 +150,7 @@ public struct LoopImport {
     private mutating func readWide(_ bytes: [UInt8], except detailed: Set<Int>) {
         let file = "Checkmarks.csv"
         let rows = rows(bytes, file)
-        guard let header = rows.first, HabitFileRules.key(header.cells[0]) == "date" else { return }
+        guard let header = rows.first, HabitText.key(header.cells[0]) == "date" else { return }
         guard let columns = columns(Array(header.cells.dropFirst())) else {
             return found.problems.error(HabitFileProblems.place(file, header.line), "has names that are not in Habits.csv")
         }
@@ -199,12 +199,10 @@ public struct LoopImport {
             }
             return
         }
-        var note = HabitFileRules.trimmed(note)
         if note.count > HabitFileRules.noteLength {
             found.problems.warning(place, "the note is cut off after \(HabitFileRules.noteLength) characters")
-            note = String(note.prefix(HabitFileRules.noteLength))
         }
-        habits[index].entries.append((date, entry, note))
+        habits[index].entries.append((date, entry, HabitFileRules.fitted(note, most: HabitFileRules.noteLength)))
     }
 
     /// nil: no value of Loop's; `.some(nil)`: nothing happened on the date.

@@ -10,13 +10,12 @@ extension LoopImport {
             if name.count > HabitFileRules.nameLength {
                 found.problems.warning(place, "the name is cut off after \(HabitFileRules.nameLength) characters")
             }
-            let short = HabitFileRules.trimmed(String(name.prefix(HabitFileRules.nameLength)))
-            habits[index].record.name = HabitFileRules.unique(short, taken: &taken)
+            habits[index].record.name = HabitFileRules.unique(habits[index].record.name, taken: &taken)
             found.habits.append(record(habits[index], place))
         }
     }
 
-    private mutating func record(_ habit: Habit, _ place: String) -> HabitRecord {
+    private mutating func record(_ habit: Habit, _ place: String) -> FileHabit {
         var record = habit.record
         var dates: [CalendarDate: (entry: Entry, note: String)] = [:]
         for (date, entry, note) in habit.entries { dates[date] = (entry, note) }

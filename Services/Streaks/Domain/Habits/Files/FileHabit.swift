@@ -1,9 +1,9 @@
 public import Kernel
 
 /// A habit with all that belongs to it, as a backup, an export or an import has it (HA-6).
-public struct HabitRecord: Hashable, Sendable {
+public struct FileHabit: Hashable, Sendable {
     /// nil in files that have none.
-    public var id: StreakID?
+    public var id: HabitID?
     public var name: String
     public var description = ""
     /// `#RRGGBB`; nil: the standard one.
@@ -12,7 +12,7 @@ public struct HabitRecord: Hashable, Sendable {
     /// Position in `HabitImport.categories`.
     public var category: Int?
     public var unit = ""
-    public var reminder: Reminder?
+    public var reminder: HabitReminderTime?
     /// nil when the file does not say: the first date decides.
     public var createdAt: Instant?
     /// In order of their first dates, at least one (HA-10).
@@ -23,22 +23,8 @@ public struct HabitRecord: Hashable, Sendable {
     /// By date.
     public var completions: [Completion] = []
 
-    public init(id: StreakID? = nil, name: String, versions: [HabitEntries.Version]) {
+    public init(id: HabitID? = nil, name: String, versions: [HabitEntries.Version]) {
         (self.id, self.name, self.versions) = (id, name, versions)
-    }
-
-    public struct Reminder: Hashable, Sendable {
-        /// Minutes since midnight, 0…1439.
-        public var minute: Int
-        /// 0 = Sunday … 6; empty: those of the schedule.
-        public var days: Set<Int>
-
-        public init(minute: Int, days: Set<Int> = []) { (self.minute, self.days) = (minute, days) }
-
-        /// `hh:mm`
-        public var time: String {
-            [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
-        }
     }
 
     public struct Pause: Hashable, Sendable {
@@ -49,17 +35,13 @@ public struct HabitRecord: Hashable, Sendable {
         public init(from: CalendarDate, until: CalendarDate) { (self.from, self.until) = (from, until) }
     }
 
-    public enum Mood: String, Hashable, Sendable, CaseIterable {
-        case great, good, okay, bad
-    }
-
     public struct Completion: Hashable, Sendable {
         /// nil in files that have none.
         public var id: CompletionID?
         public var date: CalendarDate
         public var amount: Amount?
         public var note: String
-        public var mood: Mood?
+        public var mood: HabitMood?
         /// When it was done; nil: unknown, so that it says nothing of the time of day (HA-16).
         public var at: Instant?
 
@@ -68,7 +50,7 @@ public struct HabitRecord: Hashable, Sendable {
             date: CalendarDate,
             amount: Amount? = nil,
             note: String = "",
-            mood: Mood? = nil,
+            mood: HabitMood? = nil,
             at: Instant? = nil
         ) {
             (self.id, self.date, self.amount, self.note, self.mood, self.at) = (id, date, amount, note, mood, at)
@@ -88,33 +70,37 @@ public struct HabitRecord: Hashable, Sendable {
     }
 
     /// The first date that the file knows something of.
-    var firstDate: CalendarDate? {
-        ([versions.first?.from] + [completions.map(\.date).min(), skips.min()]).compactMap { $0 }.min()
+    public var firstDate: CalendarDate? {
+        [versions.first?.from, completions.map(\.date).min(), skips.min()].compactMap { $0 }.min()
     }
 }
 
 /// A category of habits.
-public struct HabitCategoryRecord: Hashable, Sendable {
+public struct FileCategory: Hashable, Sendable {
     /// As the file has it: refers to it there, and is of no use elsewhere.
     public var id: String
     public var name: String
     public var color: String?
     public var icon: String?
+    /// One of the user's own (HA-19); nil: the file does not say.
+    public var isCustom: Bool?
 
-    public init(id: String, name: String, color: String? = nil, icon: String? = nil) {
-        (self.id, self.name, self.color, self.icon) = (id, name, color, icon)
+    public init(id: String, name: String, color: String? = nil, icon: String? = nil, isCustom: Bool? = nil) {
+        (self.id, self.name, self.color, self.icon, self.isCustom) = (id, name, color, icon, isCustom)
     }
 }
 
 /// What a file has brought: nothing of it is stored yet (HA-6).
 public struct HabitImport: Hashable, Sendable {
     /// In the order they are listed.
-    public var habits: [HabitRecord] = []
+    public var habits: [FileHabit] = []
     /// In the order they are listed.
-    public var categories: [HabitCategoryRecord] = []
+    public var categories: [FileCategory] = []
     public var dayNotes: [CalendarDate: String] = [:]
     /// Only a backup has them.
-    public var settings: HabitSettingsRecord?
+    public var settings: HabitSettings?
+    /// Whose backup it is; nil: not said. The ids of another one's are not used.
+    public var account: UserID?
     public var problems = HabitFileProblems()
 
     public init() {}
@@ -122,25 +108,18 @@ public struct HabitImport: Hashable, Sendable {
     /// Completions of all habits.
     public var completionCount: Int { habits.reduce(0) { $0 + $1.completions.count } }
     public var skipCount: Int { habits.reduce(0) { $0 + $1.skips.count } }
-}
 
-/// The settings of a person that a backup has; nil: not said.
-public struct HabitSettingsRecord: Hashable, Sendable {
-    public enum Theme: String, Hashable, Sendable, CaseIterable {
-        case light, dark, auto
+    /// Notes dates on which a habit has more completions than can be stored.
+    mutating func checkDates() {
+        for habit in habits {
+            var counts: [CalendarDate: Int] = [:]
+            for completion in habit.completions { counts[completion.date, default: 0] += 1 }
+            let most = HabitLimits.mostCompletions
+            for (date, count) in counts.filter({ $0.value > most }).sorted(by: { $0.key < $1.key }) {
+                problems.error("", "“\(habit.name)” has \(count) completions on \(date), more than \(most)")
+            }
+        }
     }
-
-    public var theme: Theme?
-    /// `#RRGGBB`
-    public var accentColor: String?
-    /// 0 = Sunday … 6.
-    public var firstDayOfWeek: Int?
-    public var notificationsEnabled: Bool?
-    public var hapticFeedbackEnabled: Bool?
-    public var animationsEnabled: Bool?
-    public var onboardingCompleted: Bool?
-
-    public init() {}
 }
 
 /// What every reader of a file must know of the person.

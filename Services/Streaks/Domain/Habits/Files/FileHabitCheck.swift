@@ -1,8 +1,8 @@
 import Kernel
 
 /// What must hold between the parts of a habit in a backup.
-enum HabitRecordCheck {
-    static func check(_ habit: HabitRecord, _ path: String, _ problems: inout HabitFileProblems) {
+enum FileHabitCheck {
+    static func check(_ habit: FileHabit, _ path: String, _ problems: inout HabitFileProblems) {
         guard !habit.versions.isEmpty else { return problems.error(path + ".versions", "must have at least one") }
         for index in habit.versions.indices.dropFirst() where habit.versions[index].from <= habit.versions[index - 1].from {
             problems.error(path + ".versions[\(index)].from", "must be after that of the version before")
