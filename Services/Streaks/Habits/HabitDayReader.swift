@@ -64,10 +64,14 @@ struct HabitDayReader: Sendable {
         _ book: HabitBook,
         _ selection: DayRepository.Selection = .init()
     ) async throws -> HabitScreenDay {
-        var rows = try await book.work.sql.query(DayRepository.query(of: book.user, .on(date), selection)).map(DayRepository.habit)
+        var rows = try await book.work.sql.query(DayRepository.query(of: book.user, .on(date), selection)).map(
+            DayRepository.habit
+        )
         if !rows.allSatisfy({ $0.asOf == book.date.today || $0.isArchived }) {
             try await book.refresh()
-            rows = try await book.work.sql.query(DayRepository.query(of: book.user, .on(date), selection)).map(DayRepository.habit)
+            rows = try await book.work.sql.query(DayRepository.query(of: book.user, .on(date), selection)).map(
+                DayRepository.habit
+            )
         }
         var day = HabitScreenDay(date: date, clock: book.date, rows: rows, note: nil)
         guard day.needsHistory else { return day }
@@ -113,18 +117,36 @@ struct HabitScreenDay: Sendable {
 
     var averageStreak: Int { StreaksDomain.averageStreak(rows.map { (count: $0.count, unit: $0.counts) }) }
 
+    /// The habits as they were on an earlier date of the same week or the one before, from their histories.
+    func habits(on date: CalendarDate, _ histories: [StreakID: DayRepository.History]) -> [HabitOfToday] {
+        rows.compactMap { row in
+            guard let history = histories[row.streak], let day = history.days[date] else { return nil }
+            let week = history.week(on: date, today: clock.today)
+            return HabitOfToday(day: day, week: week, reminderHour: row.reminderHour)
+        }
+    }
+
     /// How the week of a weekly habit stood on the date.
     ///
     /// - Parameter earlier: what dates were instead of what they are now.
     func week(of row: DayRepository.HabitRow, with earlier: [CalendarDate: HabitDay] = [:]) -> HabitWeek? {
         guard row.schedule.unit == .weeks else { return nil }
-        guard let history = histories[row.streak], let start = history.start else { return date == clock.today ? row.week : nil }
+        guard var history = histories[row.streak] else { return date == clock.today ? row.week : nil }
+        history.days.merge(earlier) { $1 }
+        return history.week(on: date, today: clock.today)
+    }
+}
+
+extension DayRepository.History {
+    /// The week of a weekly habit as it stood on a date; nil when dates are counted on it.
+    func week(on date: CalendarDate, today: CalendarDate) -> HabitWeek? {
+        guard let start else { return nil }
         return HabitWeek.on(
             date,
-            history.versions,
+            versions,
             since: start,
-            history.days.merging(earlier) { $1 }.mapValues(\.status).filter { $0.key <= clock.today },
-            isPaused: { day in history.pauses.contains { $0.contains(day) } }
+            days.filter { $0.key <= today }.mapValues(\.status),
+            isPaused: { day in pauses.contains { $0.contains(day) } }
         )
     }
 }

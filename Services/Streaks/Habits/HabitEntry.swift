@@ -55,7 +55,9 @@ struct HabitEntry {
 extension HabitBook.Locked {
     /// - Throws: `HABIT_ARCHIVED` for a date since it went into the archive: from then on nothing is done of it (HA-13).
     func checkActive(on date: CalendarDate) throws {
-        guard record.isArchived, let last = stored.ledger.habit?.archivings.last, last.until == nil, date >= last.from else { return }
+        guard record.isArchived, let last = stored.ledger.habit?.archivings.last, last.until == nil, date >= last.from else {
+            return
+        }
         throw ServiceError.habitArchived
     }
 }
@@ -96,7 +98,9 @@ struct CompletionForm {
     private static func time(_ doneAt: Instant?, on date: CalendarDate, _ clock: HabitDate) throws -> Instant? {
         guard let doneAt else { return nil }
         // A phone's clock may run ahead a little.
-        guard doneAt <= clock.now + .minutes(5) else { throw ServiceError.validation(field: "done_at", "must not be in the future") }
+        guard doneAt <= clock.now + .minutes(5) else {
+            throw ServiceError.validation(field: "done_at", "must not be in the future")
+        }
         guard clock.zones.date(at: doneAt) == date || clock.zones.date(at: min(doneAt, clock.now)) == date else {
             throw ServiceError.validation(field: "done_at", "must lie on the date of the completion")
         }

@@ -174,7 +174,9 @@ enum DayRepository {
             let (from, until): (CalendarDate, CalendarDate) = (try row.get(at: 1), try row.get(at: 2))
             histories[try row.get(at: 0), default: History()].pauses.append(from..<until)
         }
-        for row in rows[3] { histories[try row.get(at: 0), default: History()].start = try row.get(at: 1, as: CalendarDate?.self) }
+        for row in rows[3] {
+            histories[try row.get(at: 0), default: History()].start = try row.get(at: 1, as: CalendarDate?.self)
+        }
         return histories
     }
 

@@ -17,6 +17,22 @@ enum DetailReads {
         "(SELECT streak_id FROM habit WHERE user_id = \(user) AND id = \(id) AND deleted_at IS NULL)"
     }
 
+    /// Whether a habit is in the archive since which date.
+    struct State: Sendable {
+        /// The last date that was judged; nil when it is not in the archive.
+        let archivedAfter: CalendarDate?
+    }
+
+    static func state(of id: HabitID, _ user: UserID) -> Query {
+        """
+        SELECT CASE WHEN archived_at IS NOT NULL THEN as_of END FROM habit
+        WHERE user_id = \(user) AND id = \(id) AND deleted_at IS NULL
+        """
+    }
+
+    /// - Parameter rows: of `state(of:_:)`. - Returns: nil when there is no such habit.
+    static func state(_ rows: [Row]) throws -> State? { try rows.first.map { State(archivedAfter: try $0.get(at: 0)) } }
+
     static func days(of id: HabitID, _ user: UserID, in dates: ClosedRange<CalendarDate>) -> Query {
         """
         SELECT d.on_date, d.status, d.value, d.completions, d.target, d.is_open, d.outcome, d.due_dates, d.broke_run,

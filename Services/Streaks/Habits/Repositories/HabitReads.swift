@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import Replicas
 internal import StreaksCore
 internal import StreaksDomain
 
@@ -63,6 +64,17 @@ enum HabitReads {
     static func counts(_ rows: [Row]) throws -> Counts {
         let (active, archived) = try rows.first?.decode(as: (Int.self, Int.self)) ?? (0, 0)
         return Counts(active: active, archived: archived)
+    }
+
+    /// Whether a user is on a premium plan, how many habits they have, and how many active ones with a reminder.
+    static func overview(of user: UserID, at now: Instant) -> [Query] {
+        [
+            "SELECT \(EntitlementReplica.isPremium(user, now: now))", counts(of: user),
+            """
+            SELECT count(*) FROM habit
+            WHERE user_id = \(user) AND deleted_at IS NULL AND archived_at IS NULL AND reminder_minute IS NOT NULL
+            """,
+        ]
     }
 
     /// The ids of all that are not deleted, in their order.
