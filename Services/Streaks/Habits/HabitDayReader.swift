@@ -16,7 +16,7 @@ struct HabitDayReader: Sendable {
     func day(
         _ date: CalendarDate?,
         of user: UserID,
-        _ selection: DayRepository.Selection = .init(),
+        _ selection: DayRepository.Selection,
         _ context: CallContext
     ) async throws -> HabitScreenDay {
         let around = date ?? Zone.utc.date(at: habits.work.now())

@@ -25,8 +25,8 @@ struct HabitForm {
             reminder: reminder ?? nil,
             &check
         )
-        let schedule = try check.take { try request.schedule?.checked(from: today) ?? .daily }
-        let target = try check.take { try request.targetValue.map { try Amount($0, field: "target_value") } }
+        let schedule: Schedule? = try check.take { try request.schedule?.checked(from: today) ?? .daily }
+        let target: Amount?? = try check.take { try request.targetValue.map { try Amount($0, field: "target_value") } }
         try check.finish()
         guard let schedule, let target else { throw ServiceError.internal }
         (self.details, self.schedule, self.target) = (details, schedule, target)
@@ -56,7 +56,7 @@ struct HabitForm {
             &check
         )
         let schedule = try check.take { try request.schedule?.checked(from: today) ?? newest.schedule }
-        let target = try check.take {
+        let target: Amount?? = try check.take {
             if let value = request.targetValue { return try Amount(value, field: "target_value") }
             return clear.contains("target_value") ? nil : newest.target
         }

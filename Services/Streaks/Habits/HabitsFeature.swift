@@ -1,4 +1,5 @@
 internal import Bus
+internal import Database
 internal import Kernel
 package import ServiceRuntime
 internal import StreaksAPI

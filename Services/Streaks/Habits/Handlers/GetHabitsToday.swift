@@ -9,7 +9,7 @@ struct GetHabitsToday: QueryHandler {
     let reader: HabitDayReader
 
     func handle(_ request: GetHabitsTodayRequest, _ context: CallContext) async throws -> GetHabitsTodayReply {
-        let day = try await reader.day(request.date, of: try context.requireUser(), context)
+        let day = try await reader.day(request.date, of: try context.requireUser(), .init(), context)
         return GetHabitsTodayReply(
             date: day.date,
             today: day.clock.today,

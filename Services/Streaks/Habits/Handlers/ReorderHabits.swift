@@ -8,15 +8,15 @@ struct ReorderHabits: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: ReorderHabitsRequest, _ context: CallContext) async throws -> Once<ReorderHabitsReply> {
-        let wanted = Set(request.habitIds)
-        guard wanted.count == request.habitIds.count else {
+        let wanted = Set(request.habitIDs)
+        guard wanted.count == request.habitIDs.count else {
             throw ServiceError.validation(field: "habit_ids", "must name each habit once")
         }
         return try await changes.once(context, request) { book in
             let known = try await HabitReads.order(of: book.user, book.work.sql)
             guard wanted.isSubset(of: known) else { throw ServiceError.habitNotFound }
-            try await book.reorder(request.habitIds)
-            return ReorderHabitsReply(habitIds: try await HabitReads.order(of: book.user, book.work.sql))
+            try await book.reorder(request.habitIDs)
+            return ReorderHabitsReply(habitIDs: try await HabitReads.order(of: book.user, book.work.sql))
         }
     }
 }

@@ -91,8 +91,8 @@ enum HabitReads {
                 (SELECT count(*) FROM habit_completion WHERE user_id = \(user))
             """
         )
-        let (habits, completions) = try rows.first?.decode(as: (Int.self, Int64.self)) ?? (0, 0)
-        return (habits, completions)
+        let (habits, completions) = try rows.first?.decode(as: (Int.self, Int.self)) ?? (0, 0)
+        return (habits, Int64(completions))
     }
 
     // MARK: profile
