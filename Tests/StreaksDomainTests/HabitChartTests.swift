@@ -135,18 +135,4 @@ import Testing
             marks?[day("2026-01-03")]?.status == .missed && marks?[day("2026-01-04")] == nil && marks?[day("2025-12-31")] == nil
         )
     }
-
-    @Test func `Ten years of fifty habits take a fraction of the budget`() {
-        var person = Person(1, dates: 3_652)
-        for _ in 0..<50 { person.add { _ in 0.7 } }
-        let marks = person.marks
-        let spent = (0..<5).map { _ in
-            let before = secondsOfThisThread()
-            var figures = HabitFigures(.allTime, until: person.today, since: marks[0].first)
-            for habit in marks { figures.add(habit) }
-            #expect(figures.total.rate.counted == 50 * 3_652)
-            return secondsOfThisThread() - before
-        }
-        #expect((spent.min() ?? 1) < 0.05, "\(spent)")
-    }
 }

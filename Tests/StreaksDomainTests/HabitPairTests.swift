@@ -1,4 +1,3 @@
-import Glibc
 import Kernel
 import TestSupport
 import Testing
@@ -200,31 +199,10 @@ import Testing
         #expect(HabitPairs(person.marks, until: person.today.advanced(by: -30)).all().isEmpty)
     }
 
-    @Test func `Two hundred habits of ten years take less than a fifth of a second, also when all share a trend`() {
-        for rate in [{ _ in 0.5 }, { 0.1 + 0.8 * Double($0) / 3_652 }] as [(Int) -> Double] {
-            var person = Person(3, dates: 3_652)
-            for _ in 0..<200 { person.add(rate) }
-            let marks = person.marks
-            let spent = (0..<5).map { _ in
-                let before = secondsOfThisThread()
-                #expect(HabitPairs(marks, until: person.today).all().count < 3)
-                return secondsOfThisThread() - before
-            }
-            #expect((spent.min() ?? 1) < 0.2, "\(spent)")
-        }
-    }
-
     @Test func `The logarithm is right to the last digits`() {
         for (number, expected) in [(1.0, 0), (2, 0.6931471805599453), (10, 2.302585092994046), (0.05 / 19_900, -12.8942072843)] {
             #expect(abs(naturalLogarithm(number) - expected) < 1e-6)
         }
         #expect(abs(naturalLogarithm(1000) - AwayDates.surprise) < 1e-14)
     }
-}
-
-/// The processor time that this thread has had, so that neighbours do not count.
-func secondsOfThisThread() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -142,9 +142,11 @@ import Testing
             for (number, habit) in [read, other, read].enumerated() {
                 try await world.edit(ann, habit, .complete(world.completion(UInt64(number)), on: day(today), nil))
             }
+            try await world.live(until: "\(today)T08:00:00Z")
             #expect(try await world.answers() == ["\(today) Read completed"])
             try await world.live(until: "2026-05-05T08:00:00Z")
             try await world.edit(ann, read, .skip(day("2026-05-05")))
+            try await world.live(until: "2026-05-05T08:00:00Z")
             #expect(try await world.answers().last == "2026-05-05 Read skipped")
         }
     }

@@ -3,10 +3,11 @@ package import Outbox
 internal import StreaksAPI
 package import StreaksCore
 internal import StreaksDomain
-internal import Wire
 
 /// Keeps reminders of habits in step with what their users do, in the transaction that does it: a reminder that was sent needs no attention
 /// once its date is done or skipped, and another clock has other times. Changes of the habits themselves are followed by a trigger.
+///
+/// A completion waits for none of it: what it means for a reminder is noted with the commit, and emitted by the job.
 package struct HabitReminderFollower: StreakFollower {
     package init() {}
 
@@ -21,20 +22,9 @@ package struct HabitReminderFollower: StreakFollower {
             }
         }
         guard !settled.isEmpty else { return }
-        let answered = try await HabitReminderRepository.settle(settled, work.sql)
-        try await work.emit(
-            answered.map { habit, settled in
-                HabitReminderAnswered(
-                    userID: habit.user,
-                    habitID: habit.id,
-                    date: settled.date,
-                    answer: settled.answer,
-                    byAction: false,
-                    habitName: habit.name,
-                    at: work.now
-                )
-            }
-        )
+        // The schedules first, as the job locks them.
+        try HabitScheduleRepository.wake(settled, at: work.now, work.sql)
+        try HabitReminderRepository.note(settled, work.sql)
     }
 
     package func clockChanged(of user: UserID, _ work: UnitOfWork) async throws {

@@ -56,6 +56,8 @@ struct HabitReminderBatch: Sendable {
         var reminders: [(habit: Int, reminder: DueHabitReminder)] = []
         var evenings: [(user: Int, reminder: HabitDayReminder)] = []
         var motivations: [(user: Int, reminder: HabitDayReminder)] = []
+        /// Reminders that what was done in the app has answered.
+        var answers: [HabitReminderAnswered] = []
         /// The habits that have a reminder.
         var habits: [HabitReminderRepository.DueHabit] = []
     }
@@ -105,6 +107,7 @@ struct HabitReminderBatch: Sendable {
         var next: [Instant] = []
         var found: [(habit: Int, reminder: DueHabitReminder)] = []
         for place in places[users[user].user] ?? [] {
+            takeAnswer(of: place, &due)
             guard let time = habits[place].time else { continue }
             var reminder = habits[place].progress.reminder(time)
             if let taken = plan.due(reminder) {
@@ -122,6 +125,24 @@ struct HabitReminderBatch: Sendable {
         }
         due.habits += found.map { habits[$0.habit] }
         return next
+    }
+
+    private mutating func takeAnswer(of place: Int, _ due: inout Due) {
+        let habit = habits[place]
+        guard let answered = habit.progress.answered else { return }
+        due.answers.append(
+            HabitReminderAnswered(
+                userID: habit.user,
+                habitID: habit.id,
+                date: answered.date,
+                answer: answered.answer,
+                byAction: false,
+                habitName: habit.name,
+                at: now
+            )
+        )
+        habits[place].progress.answered = nil
+        changes.insert(place)
     }
 
     private mutating func takeDay(of user: Int, _ plan: HabitReminderPlan, _ due: inout Due) -> [Instant] {
@@ -145,7 +166,7 @@ struct HabitReminderBatch: Sendable {
     /// What is said of what is due.
     mutating func events(of due: Due, _ open: OpenHabits, premium: Set<UserID>) -> [any Event] {
         let indices = Dictionary(users.indices.map { (users[$0].user, $0) }) { first, _ in first }
-        var events: [any Event] = []
+        var events: [any Event] = due.answers
         for (place, reminder) in due.reminders {
             let habit = habits[place]
             guard let user = indices[habit.user], open.isOpen(habit.streak, on: reminder.date) else { continue }

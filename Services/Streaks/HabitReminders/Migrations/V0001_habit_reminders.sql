@@ -28,6 +28,9 @@ CREATE TABLE habit_reminder (
     handled_minute integer,
     -- The date of the newest reminder that was sent, until it is answered or the habit is done.
     awaiting_date date,
+    -- The date that was done or skipped in the app while its reminder waited, and which (ReminderAnswer of the proto): the job emits it.
+    answered_date date,
+    answer integer,
     snooze_date date,
     snoozes integer NOT NULL DEFAULT 0,
     -- When it comes again; null: it has, or does not.

@@ -5,43 +5,47 @@ internal import StreaksDomain
 
 /// What was said of each habit (HA-5).
 enum HabitReminderRepository {
+    /// A date that was done or skipped while its reminder waited.
+    struct Answered: Hashable, Sendable {
+        let date: CalendarDate
+        let answer: ReminderAnswer
+    }
+
     /// How far the reminders of a habit are.
     struct Progress: Hashable, Sendable {
         var since: Instant
         var handled: HabitReminder.Handled?
         var awaitingDate: CalendarDate?
+        /// What was done or skipped in the app while a reminder waited, until it is emitted.
+        var answered: Answered?
         var snoozeDate: CalendarDate?
         var snoozes: Int
         var snoozeAt: Instant?
 
         /// - Parameter known: nil: nothing was said.
         init(_ known: Progress?) {
-            self = known ?? Progress(since: .epoch, handled: nil, awaitingDate: nil, snoozeDate: nil, snoozes: 0, snoozeAt: nil)
+            self = known ?? Progress(since: .epoch)
         }
 
-        init(
-            since: Instant,
-            handled: HabitReminder.Handled?,
-            awaitingDate: CalendarDate?,
-            snoozeDate: CalendarDate?,
-            snoozes: Int,
-            snoozeAt: Instant?
-        ) {
-            (self.since, self.handled, self.awaitingDate) = (since, handled, awaitingDate)
-            (self.snoozeDate, self.snoozes, self.snoozeAt) = (snoozeDate, snoozes, snoozeAt)
-        }
+        private init(since: Instant) { (self.since, snoozes) = (since, 0) }
 
         /// - Parameter first: the column at which `columns` begin.
         fileprivate init(_ row: Row, at first: Int) throws {
-            let (date, minute) = (try row.get(at: first + 1, as: CalendarDate?.self), try row.get(at: first + 2, as: Int32?.self))
-            self.init(
-                since: try row.get(at: first),
-                handled: date.flatMap { date in minute.map { HabitReminder.Handled(date: date, minute: Int($0)) } },
-                awaitingDate: try row.get(at: first + 3),
-                snoozeDate: try row.get(at: first + 4),
-                snoozes: Int(try row.get(at: first + 5, as: Int32.self)),
-                snoozeAt: try row.get(at: first + 6)
-            )
+            self.init(since: try row.get(at: first))
+            if let date = try row.get(at: first + 1, as: CalendarDate?.self),
+                let minute = try row.get(at: first + 2, as: Int32?.self)
+            {
+                handled = HabitReminder.Handled(date: date, minute: Int(minute))
+            }
+            awaitingDate = try row.get(at: first + 3)
+            if let date = try row.get(at: first + 4, as: CalendarDate?.self),
+                let answer = try row.get(at: first + 5, as: Int32?.self)
+            {
+                answered = Answered(date: date, answer: ReminderAnswer(rawValue: answer))
+            }
+            snoozeDate = try row.get(at: first + 6)
+            snoozes = Int(try row.get(at: first + 7, as: Int32.self))
+            snoozeAt = try row.get(at: first + 8)
         }
 
         func snoozeCount(on date: CalendarDate) -> Int { snoozeDate == date ? snoozes : 0 }
@@ -75,7 +79,8 @@ enum HabitReminderRepository {
     }
 
     private static let columns: Query = """
-        r.since, r.handled_date, r.handled_minute, r.awaiting_date, r.snooze_date, r.snoozes, r.snooze_at
+        r.since, r.handled_date, r.handled_minute, r.awaiting_date, r.answered_date, r.answer, r.snooze_date, r.snoozes,
+        r.snooze_at
         """
 
     /// All of these users, in the order of their streaks, so that no two transactions wait for each other.
@@ -116,11 +121,11 @@ enum HabitReminderRepository {
         _ = try await sql.execute(
             """
             UPDATE habit_reminder SET handled_date = new.handled_date, handled_minute = new.handled_minute, awaiting_date = new.awaiting,
-                snooze_date = new.snooze_date, snoozes = new.snoozes, snooze_at = new.snooze_at
+                answered_date = new.answered, answer = new.answer, snooze_date = new.snooze_date, snoozes = new.snoozes, snooze_at = new.snooze_at
             FROM unnest(\(reminders.map(\.streak)), \(progress.map(\.handled?.date)),
                 \(progress.map { $0.handled.map { Int32(clamping: $0.minute) } }), \(progress.map(\.awaitingDate)),
-                \(progress.map(\.snoozeDate)), \(progress.map { Int32(clamping: $0.snoozes) }), \(progress.map(\.snoozeAt)))
-                AS new (id, handled_date, handled_minute, awaiting, snooze_date, snoozes, snooze_at)
+                \(progress.map(\.answered?.date)), \(progress.map(\.answered?.answer.rawValue)), \(progress.map(\.snoozeDate)), \(progress.map { Int32(clamping: $0.snoozes) }), \(progress.map(\.snoozeAt)))
+                AS new (id, handled_date, handled_minute, awaiting, answered, answer, snooze_date, snoozes, snooze_at)
             WHERE streak_id = new.id
             """
         )
@@ -133,32 +138,18 @@ enum HabitReminderRepository {
         let answer: ReminderAnswer
     }
 
-    /// Whose habit it is.
-    struct Habit: Sendable {
-        let user: UserID
-        let id: HabitID
-        let name: String
-    }
-
-    /// Notes that reminders need no attention any more. - Returns: those that did until now.
-    static func settle(_ settled: [Settled], _ sql: Transaction) async throws -> [(Habit, Settled)] {
-        let rows = try await sql.query(
+    /// Notes what settles reminders that wait for an answer. Sent with the next statement or the commit.
+    static func note(_ settled: [Settled], _ sql: Transaction) throws {
+        try sql.enqueue(
             """
             WITH found AS (
-                SELECT r.streak_id FROM habit_reminder r
-                JOIN unnest(\(settled.map(\.streak)), \(settled.map(\.date))) AS done (streak_id, on_date)
-                    ON r.streak_id = done.streak_id AND r.awaiting_date = done.on_date
+                SELECT r.streak_id, done.on_date, done.answer FROM habit_reminder r
+                JOIN unnest(\(settled.map(\.streak)), \(settled.map(\.date)), \(settled.map(\.answer.rawValue)))
+                    AS done (streak_id, on_date, answer) ON r.streak_id = done.streak_id AND r.awaiting_date = done.on_date
                 ORDER BY r.streak_id FOR UPDATE OF r)
-            UPDATE habit_reminder r SET awaiting_date = NULL FROM found JOIN habit h ON h.streak_id = found.streak_id
-            WHERE r.streak_id = found.streak_id RETURNING r.streak_id, h.user_id, h.id, h.name
+            UPDATE habit_reminder r SET awaiting_date = NULL, answered_date = found.on_date, answer = found.answer
+            FROM found WHERE r.streak_id = found.streak_id
             """
         )
-        // A date at most of each: the newest with a reminder.
-        let answers = Dictionary(settled.map { ($0.streak, $0) }) { _, newer in newer }
-        return try rows.compactMap { row in
-            try answers[row.get(at: 0)].map {
-                (Habit(user: try row.get(at: 1), id: try row.get(at: 2), name: try row.get(at: 3)), $0)
-            }
-        }
     }
 }

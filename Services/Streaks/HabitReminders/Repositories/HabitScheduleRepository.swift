@@ -74,6 +74,18 @@ enum HabitScheduleRepository {
         )
     }
 
+    /// The users of whom reminders that wait for an answer are settled by these are due at once. Sent with the next statement or the commit.
+    static func wake(_ settled: [HabitReminderRepository.Settled], at now: Instant, _ sql: Transaction) throws {
+        try sql.enqueue(
+            """
+            UPDATE habit_reminder_schedule SET next_at = least(next_at, \(now)) WHERE user_id IN (
+                SELECT r.user_id FROM habit_reminder r
+                JOIN unnest(\(settled.map(\.streak)), \(settled.map(\.date))) AS done (streak_id, on_date)
+                    ON r.streak_id = done.streak_id AND r.awaiting_date = done.on_date)
+            """
+        )
+    }
+
     /// Whether a user wants words of motivation, from now on. Not of one who is purged.
     static func setMotivation(_ isOn: Bool, of user: UserID, at now: Instant, _ sql: Transaction) async throws {
         guard isOn else {

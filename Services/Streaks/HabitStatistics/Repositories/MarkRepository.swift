@@ -51,16 +51,18 @@ enum MarkRepository {
         return marked
     }
 
-    /// The rows come in the order of the dates, and `string_agg` keeps it; `HabitMark.code` is status + 16 × outcome.
+    /// Each habit by itself, so that its dates come in their order from the index, which `string_agg` keeps; nothing is sorted, and no row is
+    /// fetched (the index has these columns). `HabitMark.code` is status + 16 × outcome.
     private static func marks(_ streaks: [StreakID], _ dates: ClosedRange<CalendarDate>, _ sums: CalendarDate) -> Query {
         """
-        SELECT streak_id, min(on_date), max(on_date), string_agg(chr(status + 16 * coalesce(outcome, 0)), ''),
-            coalesce(sum(completions) FILTER (WHERE on_date >= \(sums)), 0)::bigint,
-            coalesce(sum(value) FILTER (WHERE on_date >= \(sums)), 0)::bigint
-        FROM (SELECT streak_id, on_date, status, outcome, completions, value FROM habit_day
-            WHERE streak_id = ANY(\(streaks)) AND on_date BETWEEN \(dates.lowerBound) AND \(dates.upperBound)
-            ORDER BY streak_id, on_date) AS ordered
-        GROUP BY streak_id
+        SELECT s.streak_id, d.* FROM unnest(\(streaks)) AS s (streak_id) CROSS JOIN LATERAL (
+            SELECT min(on_date) AS first, max(on_date) AS last, string_agg(chr(status + 16 * coalesce(outcome, 0)), '') AS codes,
+                coalesce(sum(completions) FILTER (WHERE on_date >= \(sums)), 0)::bigint AS completions,
+                coalesce(sum(value) FILTER (WHERE on_date >= \(sums)), 0)::bigint AS value
+            FROM (SELECT on_date, status, outcome, completions, value FROM habit_day
+                WHERE streak_id = s.streak_id AND on_date BETWEEN \(dates.lowerBound) AND \(dates.upperBound)
+                ORDER BY on_date) AS ordered) AS d
+        WHERE d.first IS NOT NULL
         """
     }
 
