@@ -175,8 +175,12 @@ struct HabitCompletionTests {
             let paused = try await world.pause(habit, from: "2026-01-06", until: "2026-01-10")
             #expect(paused.pause?.from == day("2026-01-06") && paused.pause?.until == day("2026-01-10"))
             #expect(await world.reason { try await world.pause(habit, until: "2026-01-08") } == "ALREADY_PAUSED")
-            #expect(await world.reason { try await world.pause(habit, from: "2026-02-01", until: "2026-05-10") } == "PAUSE_TOO_LONG")
-            #expect(await world.reason { try await world.pause(habit, from: "2026-01-04", until: "2026-01-05") } == "VALIDATION_ERROR")
+            #expect(
+                await world.reason { try await world.pause(habit, from: "2026-02-01", until: "2026-05-10") } == "PAUSE_TOO_LONG"
+            )
+            #expect(
+                await world.reason { try await world.pause(habit, from: "2026-01-04", until: "2026-01-05") } == "VALIDATION_ERROR"
+            )
             world.clock.set(moment("2026-01-08T12:00:00Z"))
             #expect(try await world.today().progress?.emptyReason == "none_due")
             #expect(try await world.list().groups.flatMap(\.habits).map(\.paused) == [true])

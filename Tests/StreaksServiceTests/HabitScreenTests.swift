@@ -64,7 +64,9 @@ struct HabitScreenTests {
             let profile = try await world.profile()
             #expect(profile.averageStreak == 5 && profile.bestCurrentStreak == 7 && profile.daysActive == 3)
             #expect(profile.totalHabits == 2 && profile.habits?.used == 2 && profile.habits?.limit == 5 && !profile.premium)
-            #expect(profile.completionRate?.done == 4 && profile.completionRate?.percent == 100 && profile.completionRateDays == 7)
+            #expect(
+                profile.completionRate?.done == 4 && profile.completionRate?.percent == 100 && profile.completionRateDays == 7
+            )
             try await world.premium()
             let more = try await world.profile()
             #expect(more.premium && more.habits?.limit == nil && more.completionRateDays == 30)
@@ -105,7 +107,9 @@ struct HabitScreenTests {
         try await withHabits { world in
             try await world.premium()
             let categories = try await world.categories()
-            for index in 0..<9 { try await world.create("Habit \(index)", category: index % 3 == 2 ? nil : categories[index % 3].id) }
+            for index in 0..<9 {
+                try await world.create("Habit \(index)", category: index % 3 == 2 ? nil : categories[index % 3].id)
+            }
             let whole = try await world.list().groups
             var (names, counts, cursor): ([String], [Int32], String) = ([], [], "")
             repeat {
@@ -130,7 +134,9 @@ struct HabitScreenTests {
             }
             try await world.complete(habit, value: 2, note: "rain", mood: "bad")
             let detail = try await world.detail(habit)
-            #expect(detail.today?.status == .partial && detail.today?.value == 2 && detail.completionsToday.map(\.note) == ["rain"])
+            #expect(
+                detail.today?.status == .partial && detail.today?.value == 2 && detail.completionsToday.map(\.note) == ["rain"]
+            )
             #expect(detail.habit?.currentStreak == 6 && detail.category?.id == category && detail.related.map(\.id) == [related])
             #expect(detail.daysDone == 6 && detail.totalCompletions == 7 && detail.totalValue == 38)
             #expect(detail.bestRun?.from == day("2025-12-30") && detail.bestRun?.running == true)
@@ -213,7 +219,9 @@ struct HabitScreenTests {
         try await withHabits { world in
             let get = GetHabitSettings(habits: world.habits)
             let first = try await get.handle(GetHabitSettingsRequest(), world.context)
-            #expect(first.theme == "auto" && first.firstDayOfWeek == 1 && first.accentColor == "#6366F1" && !first.onboardingCompleted)
+            #expect(
+                first.theme == "auto" && first.firstDayOfWeek == 1 && first.accentColor == "#6366F1" && !first.onboardingCompleted
+            )
             let request = UpdateHabitSettingsRequest(
                 theme: "dark",
                 accentColor: "#10b981",

@@ -68,7 +68,10 @@ struct HabitTests {
             #expect(Set(bad.keys) == ["name", "color", "schedule.weekdays", "target_value", "reminder_time"])
             #expect(bad["name"] == "Please enter a habit name" && bad["target_value"] == "Please enter a valid number")
             for value in [Double.nan, .infinity, 0, 1e10] {
-                #expect(await world.fields { try await world.create("A", target: value) }.keys.first == "target_value", "\(value)")
+                #expect(
+                    await world.fields { try await world.create("A", target: value) }.keys.first == "target_value",
+                    "\(value)"
+                )
             }
             for schedule in [HabitSchedule.every(0), .weekly(8), .monthly(32), HabitSchedule(type: "sometimes")] {
                 #expect(await world.reason { try await world.create("A", schedule) } == "VALIDATION_ERROR", "\(schedule)")
@@ -92,7 +95,9 @@ struct HabitTests {
     @Test func `a plan's limit counts active habits, and an id or a name is taken once`() async throws {
         try await withHabits { world in
             let first = try await world.create("A")
-            #expect(await world.reason { try await world.create(CreateHabitRequest(id: first.id, name: "B")) } == "HABIT_ID_TAKEN")
+            #expect(
+                await world.reason { try await world.create(CreateHabitRequest(id: first.id, name: "B")) } == "HABIT_ID_TAKEN"
+            )
             for name in ["B", "C", "D", "E"] { try await world.create(name) }
             #expect(await world.reason { try await world.create("F") } == "HABIT_LIMIT_REACHED")
             try await world.archive(first.id)
@@ -151,7 +156,8 @@ struct HabitTests {
         }
     }
 
-    @Test func `another schedule holds from today, from tomorrow when today is done, and leaves the past as it was`() async throws {
+    @Test func `another schedule holds from today, from tomorrow when today is done, and leaves the past as it was`() async throws
+    {
         try await withHabits { world in
             let open = try await world.create("Open")
             let done = try await world.create("Done")
