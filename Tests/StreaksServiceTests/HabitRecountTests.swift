@@ -61,7 +61,7 @@ private struct RandomHabits {
 
     /// - Returns: what was done.
     mutating func step() async throws -> String {
-        if random.chance(45) { world.clock.advance(by: .hours(Int.random(in: 1...40, using: &random))) }
+        if random.chance(45) { world.clock.advance(by: .hours(Int64.random(in: 1...40, using: &random))) }
         let (habit, date) = (random.pick(ids), try await date())
         let action = Int.random(in: 0..<100, using: &random)
         do {
@@ -126,7 +126,7 @@ private struct RandomHabits {
 
     /// Some hours of the last days are declared lost.
     private mutating func outage() async throws {
-        let until = world.clock.now() - .hours(Int.random(in: 1...60, using: &random))
+        let until = world.clock.now() - .hours(Int64.random(in: 1...60, using: &random))
         let id: OutageID = UUIDv7Source(clock: world.clock).make()
         try await world.database.execute(
             "INSERT INTO outage (id, from_at, until_at) VALUES (\(id), \(until - .hours(3)), \(until))"
