@@ -97,6 +97,11 @@ struct SecurityWalkTests {
             return ids["notification_id"] != nil
         }
         ids["action_id"] = UUID().uuidString.lowercased()
+        let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
+        ids["habit_id"] = try #require(habit.data["id"].string, "\(habit.text)")
+        let done = try await ada.post("/api/habits/\(habit.data["id"].string ?? "")/completions", "{}")
+        ids["completion_id"] = try #require(done.data["completion"]["id"].string, "\(done.text)")
+        ids["category_id"] = try await ada.get("/api/habits/categories").data["categories"][0]["id"].string
         return (ada, ids, friendship)
     }
 
