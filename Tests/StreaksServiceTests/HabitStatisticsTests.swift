@@ -171,16 +171,23 @@ import Testing
             let reply = try await world.overview()
             #expect(reply.habits.map(\.name) == ["Other", "Write"] && reply.habitsArchived == 1 && reply.habitsActive == 2)
             let own = try await world.statistics(habit)
-            #expect(
-                own.allTimeTotals?.daysDone == 10 && own.heatMap?.to == day("2026-05-31") && own.related.map(\.habitID) == [near]
-            )
-            #expect(try await world.calendar(month: "2026-05").days.count { $0.done == 1 } == 10)
-            #expect(try await world.insights(habit).forecast == nil)
+            #expect(own.allTimeTotals?.daysDone == 10)
+            #expect(own.heatMap?.to == day("2026-05-31"))
+            #expect(own.related.map(\.habitID) == [near])
+            let month = try await world.calendar(month: "2026-05")
+            #expect(month.days.count { $0.done == 1 } == 10)
+            let insights = try await world.insights(habit)
+            #expect(insights.forecast == nil)
             try await world.change { book in try await book.delete(try await book.lock(habit)) }
-            #expect(await world.refusal { _ = try await world.statistics(habit) } == "HABIT_NOT_FOUND")
-            #expect(await world.refusal { _ = try await world.insights(habit) } == "HABIT_NOT_FOUND")
+            let (statistics, gone) = (
+                await world.refusal { _ = try await world.statistics(habit) },
+                await world.refusal { _ = try await world.insights(habit) }
+            )
+            #expect(statistics == "HABIT_NOT_FOUND")
+            #expect(gone == "HABIT_NOT_FOUND")
             let stranger = HabitStatisticsWorld(base: world.base, habits: world.habits, user: try await world.base.person(2))
-            #expect(await stranger.refusal { _ = try await stranger.statistics(known) } == "HABIT_NOT_FOUND")
+            let foreign = await stranger.refusal { _ = try await stranger.statistics(known) }
+            #expect(foreign == "HABIT_NOT_FOUND")
             #expect(try await stranger.overview().habits.isEmpty)
         }
     }
