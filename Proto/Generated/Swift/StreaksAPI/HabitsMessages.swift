@@ -1157,7 +1157,7 @@ public struct GetHabitChoicesReply: Sendable, Equatable {
     public var reminderTime: String? = nil
     public var habits: PlanUse? = nil
     public var ownCategories: PlanUse? = nil
-    /// Active habits that have a reminder, and how many reminders come on one date at most.
+    /// Reminders that come on one date.
     public var reminders: PlanUse? = nil
 
     /// All fields unset.
