@@ -176,6 +176,15 @@ private struct RandomHabits {
             problems.append("\(name): longest \(record.longestDates), \(record.longestWeeks)")
         }
         if record.week != habit.week { problems.append("\(name): week \(record.week.map { "\($0)" } ?? "–")") }
+        let on = HabitWeek.on(
+            habit.today,
+            record.versions,
+            since: habit.startsOn,
+            habit.days.filter { $0.key <= habit.today }.mapValues(\.status),
+            isPaused: { date in record.pauses.contains { $0.from <= date && date < $0.until } }
+        )
+        // The screen of a date makes it of the dates of the week.
+        if !record.isArchived, on != habit.week { problems.append("\(name): week on today \(on.map { "\($0)" } ?? "–")") }
         return problems
     }
 }

@@ -31,7 +31,7 @@ struct HabitScreenTests {
             let past = try await world.today("2026-01-05")
             #expect(past.progress?.dayComplete == true && past.today == day("2026-01-06") && past.date == day("2026-01-05"))
             #expect(try await world.today("2026-01-04").progress?.emptyReason == "no_habits", "none had begun")
-            #expect(await world.reason { try await world.today("2026-01-07") } == "DATE_IN_FUTURE")
+            #expect(await world.reason { _ = try await world.today("2026-01-07") } == "DATE_IN_FUTURE")
         }
     }
 
@@ -99,7 +99,7 @@ struct HabitScreenTests {
             #expect(archived.groups.flatMap(\.habits).map(\.id) == [walk.id] && archived.archivedCount == 1)
             #expect(archived.groups[0].habits[0].archivedAt == world.clock.now() && archived.groups[0].habits[0].lastDays.isEmpty)
             let both = ListHabitsRequest(archived: true, deleted: true)
-            #expect(await world.fields { try await world.list(both) }.keys.contains("deleted"))
+            #expect(await world.fields { _ = try await world.list(both) }.keys.contains("deleted"))
         }
     }
 
@@ -150,7 +150,7 @@ struct HabitScreenTests {
             #expect(reached?.map(\.count) == [7] && reached?.first?.date == day("2026-01-05"))
             #expect(try await world.month(habit, "2025-12").days.filter { $0.status == .done }.count == 2)
             #expect(try await world.month(habit, "2030-12").days.allSatisfy { $0.status == HabitSquare.none })
-            #expect(await world.reason { try await world.month(HabitID(high: 1, low: 77)) } == "HABIT_NOT_FOUND")
+            #expect(await world.reason { _ = try await world.month(HabitID(high: 1, low: 77)) } == "HABIT_NOT_FOUND")
         }
     }
 

@@ -203,7 +203,7 @@ struct HabitTests {
             try await world.complete(habit.id)
             let deleted = try await world.delete(habit.id)
             #expect(deleted.restorableUntil == world.clock.now() + .days(30))
-            #expect(await world.reason { try await world.detail(habit.id) } == "HABIT_NOT_FOUND")
+            #expect(await world.reason { _ = try await world.detail(habit.id) } == "HABIT_NOT_FOUND")
             #expect(await world.reason { try await world.complete(habit.id) } == "HABIT_NOT_FOUND")
             let listed = try await world.list(ListHabitsRequest(deleted: true)).groups.flatMap(\.habits)
             #expect(listed.map(\.id) == [habit.id] && listed[0].restorableUntil == deleted.restorableUntil)
@@ -247,7 +247,7 @@ struct HabitTests {
             var other = world
             other.user = UserID(high: 1, low: 2)
             try await other.register()
-            #expect(await other.reason { try await other.detail(habit.id) } == "HABIT_NOT_FOUND")
+            #expect(await other.reason { _ = try await other.detail(habit.id) } == "HABIT_NOT_FOUND")
             #expect(await other.reason { try await other.complete(habit.id) } == "HABIT_NOT_FOUND")
             #expect(await other.reason { try await other.delete(habit.id) } == "HABIT_NOT_FOUND")
             // Ids are each user's own: neither collides nor answers.
