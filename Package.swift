@@ -217,6 +217,7 @@ let services: [[Target]] = [
             Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]),
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
+            Feature("Habits", ["Replicas"]),
             Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
             Feature("HabitStatistics", ["Replicas"], hasTables: false),
             Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
