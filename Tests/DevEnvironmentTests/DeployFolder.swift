@@ -20,8 +20,8 @@ struct DeployFolder {
             try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
         }
         for script in [
-            "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_notifications.py",
-            "bench_check_ins.py", "bench_database.py", "generate",
+            "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
+            "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "generate",
         ] {
             let target = folder.root.appending(path: "deploy/\(script)")
             try FileManager.default.copyItem(at: scripts.appending(path: script), to: target)

@@ -11,7 +11,7 @@ struct CommandTests {
         // A changed variable has SwiftPM evaluate the whole package again, and other options have it compile everything again.
         let scripts =
             [
-                "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py",
+                "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
                 "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "generate",
             ].map {
                 "deploy/\($0)"

@@ -38,7 +38,7 @@ struct LayerTests {
         "CCrypt": ["Shared/Passwords/"],
         "CHashProcess": ["Shared/Passwords/"],
         "CCurl": ["Shared/OutgoingHTTP/", "Shared/OutgoingMail/"],
-        "CZlib": ["Shared/Gzip/"],
+        "CZlib": ["Shared/Gzip/", "Shared/Zip/"],
     ]
 
     @Test func `only the module that wraps a C library imports it`() {

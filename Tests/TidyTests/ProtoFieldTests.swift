@@ -21,6 +21,7 @@ struct ProtoFieldTests {
         "EarnedBadge.id": "a name, `second_chance`",
         "BadgeItem.id": "a name, `week_warrior`",
         "UnlockItem.id": "a name, `flame_color_gold`",
+        "HabitColumns.date": "the name of a column",
     ]
 
     @Test func `ids and dates in the protos of services are typed`() {

@@ -115,9 +115,6 @@ public struct HabitBackupWriter: Sendable {
 
     /// Takes what has been written.
     public mutating func drain() -> [UInt8] { json.drain() }
-
-    /// Whether so much has been written that it should be sent.
-    public var isFull: Bool { json.bytes.count >= 64 << 10 }
 }
 
 extension HabitBackupWriter {

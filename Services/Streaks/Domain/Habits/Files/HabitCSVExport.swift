@@ -58,7 +58,4 @@ public struct HabitCSVExport: Sendable {
 
     /// Takes what has been written.
     public mutating func drain() -> [UInt8] { writer.drain() }
-
-    /// Whether so much has been written that it should be sent.
-    public var isFull: Bool { writer.bytes.count >= 64 << 10 }
 }
