@@ -10,7 +10,7 @@ extension HabitBook {
         package var details: [CompletionID: CompletionDetails]
         /// The first date that takes completions and skips; nil: 7 dates before today (HA-12).
         package var earliest: CalendarDate?
-        /// Whether milestones are told; a restore tells none.
+        /// Whether milestones are reported; a restore reports none.
         package var reportsMilestones = true
 
         package init(

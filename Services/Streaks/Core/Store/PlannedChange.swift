@@ -21,7 +21,7 @@ package struct PlannedChange: Sendable {
     package internal(set) var userLevel = 1
     /// The operations of the covers that turned out not to be needed, by the instant they were used.
     package internal(set) var returned: [Instant: OperationID] = [:]
-    /// Of a habit: whether milestones that it reaches are told.
+    /// Of a habit: whether milestones that it reaches are reported.
     package internal(set) var reportsMilestones = true
     /// What was added to the ledger.
     var entries: LedgerEntries

@@ -107,7 +107,7 @@ package struct StreakWriter: Sendable {
     /// - Parameters:
     ///   - operation: what asked for it: the id of the contribution or cover that it adds; nil makes one up.
     ///   - origin: of a habit: on whose behalf entries are written.
-    ///   - reportsMilestones: of a habit: whether those that are reached are told; a restore tells none.
+    ///   - reportsMilestones: of a habit: whether those that are reached are reported; a restore reports none.
     /// - Throws: the domain's refusal; then nothing was changed.
     @discardableResult
     package func apply(
