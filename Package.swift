@@ -77,9 +77,8 @@ func service(
 }
 
 /// The messages of all services, and the copies of facts that they keep of each other.
-let apis: [Target.Dependency] = [
-    "AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas",
-]
+let apis: [Target.Dependency] =
+    ["AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas"]
 
 /// What tests of a service, or of what hosts one, need.
 let hosting: [Target.Dependency] = [
@@ -213,15 +212,15 @@ let services: [[Target]] = [
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
             Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Reminders", []),
-            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("Goods", ["Replicas"], hasTables: false),
-            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]),
+            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
+            Feature("Goods", ["Replicas"], hasTables: false), Feature("HabitStatistics", ["Replicas"], hasTables: false),
+            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
-            Feature("Habits", ["Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
-            Feature("HabitStatistics", ["Replicas"], hasTables: false),
+            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay", "HabitModel"]
+        tested: blobs + ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(

@@ -135,17 +135,17 @@ import Testing
 
     @Test func `A mapping that does not fit the file is refused by the name of its field`() {
         var mapping = HabitMapping(date: "Date")
-        #expect(mapped("Date\n", mapping).problems.errors.map(\.place) == ["name_column"])
+        #expect(mapped("Date\n", mapping).problems.errors.map(\.place) == ["columns.name"])
         mapping.habitName = "x"
         mapping.dateFormat = "yyyy-MM"
-        #expect(mapped("Date\n", mapping).problems.errors.map(\.place) == ["date_format"])
+        #expect(mapped("Date\n", mapping).problems.errors.map(\.place) == ["columns.date_format"])
         mapping.dateFormat = "yyyy-MM-dd"
         mapping.value = "Value"
         let missing = mapped("Date,Amount\n", mapping).problems.errors
-        #expect(missing.map(\.place) == ["value_column"])
+        #expect(missing.map(\.place) == ["columns.value"])
         #expect(missing.first?.message.contains("its columns are “Date”, “Amount”") == true)
         mapping.value = nil
-        #expect(mapped("Date,Date\n", mapping).problems.errors.map(\.place) == ["date_column"])
+        #expect(mapped("Date,Date\n", mapping).problems.errors.map(\.place) == ["columns.date"])
         #expect(mapped("", mapping).problems.errorCount == 1)
         #expect(mapped("Date\n2025-02-30\n", mapping).problems.errors.map(\.place) == ["line 2, column 1"])
     }

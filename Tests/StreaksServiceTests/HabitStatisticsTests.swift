@@ -159,6 +159,49 @@ import Testing
         }
     }
 
+    @Test func `what was read once is read again after a change of any kind`() async throws {
+        try await withHabitStatistics { world in
+            let (read, walk) = (try await world.create("Read"), try await world.create("Walk"))
+            try await world.complete(read, on: world.last(10), minute: 600)
+            try await world.complete(walk, on: world.last(10))
+            // One reader, which keeps what it has read.
+            let reader = world.reader
+            func rates() async throws -> [Int32] {
+                let request = GetStatisticsOverviewRequest(period: "month")
+                let reply = try await GetStatisticsOverview(reader: reader).handle(request, world.context)
+                return reply.habits.map { $0.rate?.done ?? -1 } + [reply.times?.morning?.completions ?? -1]
+            }
+            let first = try await rates()
+            #expect(first == [10, 10, 10])
+            let again = try await rates()
+            #expect(again == first)
+            let id = try await world.database.query(
+                "SELECT id FROM habit_completion WHERE on_date = \(world.today) AND minute IS NOT NULL"
+            ).first?.get(at: 0, as: CompletionID.self)
+            let completion = try #require(id)
+            // Only its time: no date changes.
+            try await world.change { book in try await book.describe(completion, CompletionDetails(minute: 1_300)) }
+            let described = try await rates()
+            #expect(described == [10, 10, 9])
+            try await world.edit(read, [.delete(completion, on: world.today)])
+            let deleted = try await rates()
+            #expect(deleted == [9, 10, 9])
+            // Time passes, and rows are made again from the start, as after a change of zone: no change of the user's.
+            world.base.clock.set(moment("2026-06-03T12:00:00Z"))
+            let missed = try await world.overview("month").habits.map { $0.rate?.due ?? -1 }
+            let later = try await rates()
+            #expect(later == [9, 10, 9] && missed == [12, 12])
+            try await world.base.work.run(trace: "", requestID: "") { work in
+                try HabitDays.setStale(of: world.user, work.sql)
+            }
+            try await world.database.execute(
+                "DELETE FROM habit_completion WHERE user_id = \(world.user) AND on_date = \(day("2026-05-30"))"
+            )
+            let stale = try await rates()
+            #expect(stale.prefix(2) == [8, 9])
+        }
+    }
+
     @Test func `habits in the archive have statistics of their own, deleted ones and those of others have none`() async throws {
         try await withHabitStatistics { world in
             let known = try await world.create("Other")

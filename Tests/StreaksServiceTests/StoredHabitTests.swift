@@ -5,6 +5,7 @@ import HabitModel
 import Kernel
 import Outbox
 import Processes
+import Replicas
 import StreaksAPI
 import StreaksDomain
 import TestSupport
@@ -13,6 +14,7 @@ import Wire
 
 @testable import ServiceRuntime
 @testable import StreaksCore
+@testable import StreaksService
 
 /// Habits through the database: rows of ledgers, dates, runs and milestones, against the slow model in Python (HA-8 … HA-16).
 @Suite(.timeLimit(.minutes(5))) struct StoredHabitTests {
@@ -61,6 +63,8 @@ import Wire
 /// A habit of one user, as rows.
 private struct StoredHabit {
     let world: World
+    /// With what all features add to it.
+    let core: StreaksCore
     let habits: HabitStore
     let user: UserID
     let id: HabitID
@@ -71,7 +75,14 @@ private struct StoredHabit {
     init(_ life: HabitCase, _ world: World) async throws {
         self.world = world
         user = try await world.person(1, zone: life.zone)
-        let habits = HabitStore(world.service.core, work: world.work)
+        core = StreaksCore(
+            database: world.database,
+            bus: NoServices(),
+            avatars: AvatarLinks(),
+            work: world.work,
+            StreaksModule.extensions
+        )
+        let habits = HabitStore(core, work: world.work)
         self.habits = habits
         let (user, rules) = (user, life.version)
         id = try await world.work.run(trace: "", requestID: "") { work in
@@ -108,7 +119,11 @@ private struct StoredHabit {
                 status: .active,
                 timeZoneSince: world.clock.now()
             )
-            try await world.consume(ProfileChanged(userID: user, profile: profile))
+            let accounts = AccountConsumers(writer: core.writer)
+            try await world.consume(
+                ProfileChanged(userID: user, profile: profile),
+                by: [core.profiles.handler(changed: accounts.profileChanged)]
+            )
         case .declareOutage(let from, let until):
             let now = world.clock.now()
             try await world.database.execute(
@@ -196,7 +211,10 @@ private struct StoredHabit {
         let state = fold(stored.ledger, habits.writer.policy(for: .habit), at: world.clock.now())
         let days = try await days(record.streak)
         var found = HabitComparison(state, days: days, runs: try await runs(record.streak)).differences(expected)
-        if days.count != expected.days.count { found.append("\(days.count) days, not \(expected.days.count)") }
+        // A week that is done is stored by its last date, which may be still to come.
+        let modelled = Set(expected.days.compactMap { $0[0].string.map(day) })
+        let others = days.filter { !modelled.contains($0.key) && $0.value.outcome != .done }
+        if !others.isEmpty { found.append("days that the model does not have: \(others.keys.sorted())") }
         if record.count != expected.count { found.append("the row's count \(record.count), not \(expected.count)") }
         if [record.longestDates, record.longestWeeks] != expected.longest { found.append("the row's longest") }
         if "\(record.unit)" != expected.unit { found.append("the row's unit \(record.unit)") }

@@ -15,13 +15,13 @@ extension StatisticsReader {
         let start = scene.records.map { scene.start(of: $0) }.min() ?? scene.today
         let from = min(scene.today, max(start, scene.today.advanced(by: -HabitPairs.reach)))
         let streaks = scene.records.map(\.streak)
-        return try await MarkRepository.marks(of: streaks, in: from...scene.today, sums: scene.today, habits.database)
+        return try await cache.marks(of: streaks, in: from...scene.today, sums: scene.today, habits.database)
     }
 
     /// The parts of the day of the last 365 dates.
     func timesOfYear(_ scene: Scene) async throws -> [StreakID: HabitTimes] {
         let dates = HabitWindow.year.dates(until: scene.today, since: scene.today)
-        return try await MarkRepository.times(of: scene.records.map(\.streak), in: dates, habits.database)
+        return try await cache.times(of: scene.records.map(\.streak), in: dates, scene.account, habits.database)
     }
 
     /// The consistency of a habit over its last 90 dates.
@@ -33,7 +33,9 @@ extension StatisticsReader {
 
 extension StatisticsReader.Scene {
     /// The same of other habits.
-    func with(_ records: [HabitRecord]) -> Self { Self(user: user, date: date, isPremium: isPremium, records: records) }
+    func with(_ records: [HabitRecord]) -> Self {
+        Self(user: user, date: date, isPremium: isPremium, account: account, records: records)
+    }
 }
 
 extension MarkRepository.Recent {

@@ -7,15 +7,21 @@ internal import StreaksDomain
 /// What the handlers of statistics read first: the caller, their date, their plan and their habits.
 struct StatisticsReader: Sendable {
     let habits: HabitStore
+    let cache: MarkCache
+
+    init(habits: HabitStore, cache: MarkCache = MarkCache()) { (self.habits, self.cache) = (habits, cache) }
 
     /// A caller's habits as of the date that their clock shows.
     struct Scene: Sendable {
         let user: UserID
         let date: HabitDate
         let isPremium: Bool
+        let account: HabitAccount
         /// Those that were asked for, in their order.
         let records: [HabitRecord]
         var today: CalendarDate { date.today }
+        /// The weekday that the user's weeks begin with, 0 = Sunday … 6.
+        var weekStart: Int { account.settings.firstDayOfWeek }
 
         /// The first date of a habit (HA-11).
         func start(of record: HabitRecord) -> CalendarDate { record.startsOn ?? date.zones.date(at: record.startedAt) }
@@ -32,13 +38,9 @@ struct StatisticsReader: Sendable {
         let isPremium = try await EntitlementReplica().isPremium(user, now: habits.work.now(), habits.database)
         if let needsPremium, !isPremium { throw ServiceError.premiumHabits(needsPremium) }
         let date = try await habits.refresh(user, context)
+        let account = try await HabitAccountRepository.find(user, at: habits.work.now(), habits.database)
         let records = try await HabitRepository.records(of: user, where: which.condition, habits.database)
-        return Scene(user: user, date: date, isPremium: isPremium, records: records)
-    }
-
-    /// The weekday that the user's weeks begin with, 0 = Sunday … 6.
-    func firstDayOfWeek(_ user: UserID) async throws -> Int {
-        try await HabitAccountRepository.find(user, at: habits.work.now(), habits.database).settings.firstDayOfWeek
+        return Scene(user: user, date: date, isPremium: isPremium, account: account, records: records)
     }
 
     /// - Throws: `VALIDATION_ERROR` when one of these is no category of the user.

@@ -6,9 +6,10 @@ internal import StreaksAnalytics
 internal import StreaksCheckIns
 internal import StreaksCore
 internal import StreaksGoods
-internal import StreaksHabits
+internal import StreaksHabitFiles
 internal import StreaksHabitReminders
 internal import StreaksHabitStatistics
+internal import StreaksHabits
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -33,6 +34,7 @@ public enum StreaksModule: ServiceModule {
         HabitsFeature.feature(extensions),
         HabitRemindersFeature.feature(extensions),
         HabitStatisticsFeature.feature(extensions),
+        HabitFilesFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 

@@ -11,11 +11,7 @@ struct GetHabitInsights: QueryHandler {
     func handle(_ request: GetHabitInsightsRequest, _ context: CallContext) async throws -> GetHabitInsightsReply {
         let scene = try await reader.open(context, .all([]), needsPremium: Insights.name)
         guard let record = scene.records.first(where: { $0.id == request.habitID }) else { throw ServiceError.habitNotFound }
-        let times = try await MarkRepository.times(
-            of: [record.streak],
-            in: HabitWindow.year.dates(until: scene.today, since: scene.today),
-            reader.habits.database
-        )[record.streak]
+        let times = try await reader.timesOfYear(scene.with([record]))[record.streak]
         let recent = try await MarkRepository.recent([record.streak], until: record.lastDate(scene.today), reader.habits.database)
         let score = recent[record.streak]?.consistency(of: record, scene)
         var reply = GetHabitInsightsReply(

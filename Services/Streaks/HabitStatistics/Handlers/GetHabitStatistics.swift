@@ -22,14 +22,13 @@ struct GetHabitStatistics: QueryHandler {
         let dates = window.dates(until: today, since: start)
         let streaks = [record.streak]
         let from = min(start, dates.lowerBound)
-        let period = try await MarkRepository.marks(of: streaks, in: from...today, sums: dates.lowerBound, database)[
+        let period = try await reader.cache.marks(of: streaks, in: from...today, sums: dates.lowerBound, database)[
             record.streak
         ]
         let totals = try await MarkRepository.totals(of: record.streak, until: today, database)
         let runs = try await MarkRepository.runs(of: record.streak, database)
-        let times = try await MarkRepository.times(of: streaks, in: dates, database)[record.streak]
-        let weekStart = try await reader.firstDayOfWeek(scene.user)
-        var figures = HabitFigures(window, until: today, since: start, weekStart: weekStart)
+        let times = try await reader.cache.times(of: streaks, in: dates, scene.account, database)[record.streak]
+        var figures = HabitFigures(window, until: today, since: start, weekStart: scene.weekStart)
         if let period { figures.add(period.marks) }
         return GetHabitStatisticsReply(
             habitID: record.id,

@@ -17,7 +17,7 @@ struct GetHabitsCalendar: QueryHandler {
         if dates.lowerBound <= scene.today {
             let seen = dates.lowerBound...min(dates.upperBound, scene.today)
             let streaks = scene.records.map(\.streak)
-            let marked = try await MarkRepository.marks(
+            let marked = try await reader.cache.marks(
                 of: streaks,
                 in: seen,
                 sums: seen.upperBound,
@@ -31,7 +31,7 @@ struct GetHabitsCalendar: QueryHandler {
             to: dates.upperBound,
             today: scene.today,
             days: zip(dates, heat.cells).map { HabitsDay($0, $1) },
-            firstDayOfWeek: Int32(try await reader.firstDayOfWeek(scene.user))
+            firstDayOfWeek: Int32(scene.weekStart)
         )
     }
 

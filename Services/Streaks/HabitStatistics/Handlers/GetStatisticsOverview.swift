@@ -20,10 +20,9 @@ struct GetStatisticsOverview: QueryHandler {
         let dates = window.dates(until: scene.today, since: start)
         let from = window.datesBefore(scene.today)?.lowerBound ?? dates.lowerBound
         let (streaks, database) = (active.map(\.streak), reader.habits.database)
-        let marked = try await MarkRepository.marks(of: streaks, in: from...scene.today, sums: dates.lowerBound, database)
-        let times = try await MarkRepository.times(of: streaks, in: dates, database).values.reduce(HabitTimes(), +)
-        let weekStart = try await reader.firstDayOfWeek(scene.user)
-        var figures = HabitFigures(window, until: scene.today, since: start, weekStart: weekStart)
+        let marked = try await reader.cache.marks(of: streaks, in: from...scene.today, sums: dates.lowerBound, database)
+        let times = try await reader.cache.times(of: streaks, in: dates, scene.account, database).values.reduce(HabitTimes(), +)
+        var figures = HabitFigures(window, until: scene.today, since: start, weekStart: scene.weekStart)
         let results = active.map { record in
             let found = marked[record.streak]
             let part = found.map { figures.add($0.marks) } ?? HabitFigures.Part()

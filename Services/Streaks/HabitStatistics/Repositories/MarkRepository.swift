@@ -51,6 +51,14 @@ enum MarkRepository {
         return marked
     }
 
+    /// What changes whenever the dates of a habit do: the transaction that wrote its row last, and where the row lies.
+    static func versions(of streaks: [StreakID], _ database: Database) async throws -> [StreakID: String] {
+        let rows = try await database.query(
+            "SELECT streak_id, xmin::text || ' ' || ctid::text FROM habit WHERE streak_id = ANY(\(streaks))"
+        )
+        return Dictionary(try rows.map { (try $0.get(at: 0), try $0.get(at: 1)) }) { first, _ in first }
+    }
+
     /// Each habit by itself, so that its dates come in their order from the index, which `string_agg` keeps; nothing is sorted, and no row is
     /// fetched (the index has these columns). `HabitMark.code` is status + 16 × outcome.
     private static func marks(_ streaks: [StreakID], _ dates: ClosedRange<CalendarDate>, _ sums: CalendarDate) -> Query {

@@ -27,12 +27,12 @@ public struct HabitMappingImport: Sendable {
         completed = Set(mapping.completedWords.map { HabitText.key($0) })
         skipped = Set(mapping.skippedWords.map { HabitText.key($0) })
         if format == nil {
-            stop("date_format", "must have a year (yyyy or yy), a month (MM or M) and a day (dd or d), each once")
+            stop("columns.date_format", "must have a year (yyyy or yy), a month (MM or M) and a day (dd or d), each once")
         }
         if mapping.name == nil, HabitFileRules.trimmed(mapping.habitName).isEmpty {
-            stop("name_column", "is needed, or habit_name for a file of one habit")
+            stop("columns.name", "is needed, or columns.habit_name for a file of one habit")
         }
-        if mapping.status != nil, completed.isEmpty { stop("completed_words", "are needed with status_column") }
+        if mapping.status != nil, completed.isEmpty { stop("columns.completed_words", "are needed with columns.status") }
     }
 
     public mutating func read(_ bytes: some Sequence<UInt8>) {
@@ -135,13 +135,13 @@ public struct HabitMappingImport: Sendable {
             }
             return places.first
         }
-        let date = find(mapping.date, "date_column")
+        let date = find(mapping.date, "columns.date")
         let found = Columns(
-            name: find(mapping.name, "name_column"),
+            name: find(mapping.name, "columns.name"),
             date: date ?? 0,
-            status: find(mapping.status, "status_column"),
-            value: find(mapping.value, "value_column"),
-            note: find(mapping.note, "note_column")
+            status: find(mapping.status, "columns.status"),
+            value: find(mapping.value, "columns.value"),
+            note: find(mapping.note, "columns.note")
         )
         columns = found
     }
