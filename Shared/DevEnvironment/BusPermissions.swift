@@ -33,7 +33,7 @@ public struct BusPermissions: Sendable, Equatable {
         "streaks": [
             "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],
             "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "notifications", "streaks"],
-            "habit_reminders": ["notifications"], "personal-data": ["auth"],
+            "habit-reminders": ["notifications"], "personal-data": ["auth"],
         ],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": [

@@ -82,7 +82,11 @@ import Testing
             let checkIn = try await person.post("/api/circles/\(joined.id)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
+        let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
+        try #require(habit.status == 201, "\(habit.text)")
+        let categories = try await ada.get("/api/habits/categories").data["categories"].list.compactMap { $0["id"].string }
         circle.ids = [
+            "habit_id": [try #require(habit.data["id"].string)], "category_id": Array(categories.prefix(1)),
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
             "type": ["daily_snap", "social_share"], "format": ["csv"],

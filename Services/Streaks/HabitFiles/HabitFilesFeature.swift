@@ -12,7 +12,7 @@ package enum HabitFilesFeature {
     ///
     /// - Parameter extensions: what all features add to the store.
     package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
-        ServiceFeature("habit_files", settings: BlobSettings.storage) { environment in
+        ServiceFeature("habit-files", settings: BlobSettings.storage) { environment in
             let habits = HabitStore(try StreaksCore(environment, extensions), work: environment.work)
             let blobs = try await BlobSettings.store(environment.settings, logger: environment.logger)
             let documents = HabitDocuments(habits: habits, blobs: blobs, ids: environment.ids)

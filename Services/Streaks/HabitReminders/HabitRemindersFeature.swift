@@ -16,7 +16,7 @@ package enum HabitRemindersFeature {
     /// - Parameter extensions: what all features add to the store.
     package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
         ServiceFeature(
-            "habit_reminders",
+            "habit-reminders",
             migrations: [
                 MigrationSet(
                     "habit_reminders",

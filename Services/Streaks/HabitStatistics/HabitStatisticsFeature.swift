@@ -5,7 +5,7 @@ package import StreaksCore
 
 /// Statistics and insights of habits (HA-4, HA-16, HA-17). It writes nothing: what became of each date is `Core`'s.
 package enum HabitStatisticsFeature {
-    package static let name = "habit_statistics"
+    package static let name = "habit-statistics"
 
     /// The feature.
     ///

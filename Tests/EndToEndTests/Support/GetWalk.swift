@@ -23,7 +23,7 @@ struct GetWalk: Sendable {
     /// Query parameters that name nothing: paging and filters. Left out.
     private static let plain: Set<String> = [
         "limit", "cursor", "offset", "page", "days", "direction", "month", "year", "status", "type", "unread", "locale",
-        "lang", "currency", "date", "from", "to", "scope",
+        "lang", "currency", "date", "from", "to", "scope", "period", "sort", "archived", "deleted", "include_notes",
     ]
 
     private let routes: [Route]

@@ -16,7 +16,9 @@ extension ExportHabitsRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ExportHabitsRequest.self)
-        self.format = try Wire.Decode.string(c.pointee.format, "format")
+        if c.pointee._format_case.rawValue == 1 {
+            self.format = try Wire.Decode.string(c.pointee.format, "format")
+        }
         if c.pointee._from_case.rawValue == 2 {
             self.from = try Wire.Decode.optionalDate(c.pointee.from, "from", unreadable)
         }
@@ -34,7 +36,10 @@ extension ExportHabitsRequest: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__ExportHabitsRequest.self)
         streaksnap__streaks__v1__export_habits_request__init(c)
-        if !self.format.isEmpty { c.pointee.format = try arena.string(self.format, "format") }
+        if let value = self.format {
+            c.pointee._format_case = .init(rawValue: 1)
+            c.pointee.format = try arena.string(value, "format")
+        }
         if let value = self.from {
             c.pointee._from_case = .init(rawValue: 2)
             c.pointee.from = arena.date(value)
@@ -234,7 +239,9 @@ extension HabitColumns: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitColumns.self)
-        self.separator = try Wire.Decode.string(c.pointee.separator, "separator")
+        if c.pointee._separator_case.rawValue == 1 {
+            self.separator = try Wire.Decode.string(c.pointee.separator, "separator")
+        }
         self.name = try Wire.Decode.string(c.pointee.name, "name")
         self.habitName = try Wire.Decode.string(c.pointee.habit_name, "habit_name")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
@@ -249,7 +256,10 @@ extension HabitColumns: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__HabitColumns.self)
         streaksnap__streaks__v1__habit_columns__init(c)
-        if !self.separator.isEmpty { c.pointee.separator = try arena.string(self.separator, "separator") }
+        if let value = self.separator {
+            c.pointee._separator_case = .init(rawValue: 1)
+            c.pointee.separator = try arena.string(value, "separator")
+        }
         if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
         if !self.habitName.isEmpty { c.pointee.habit_name = try arena.string(self.habitName, "habit_name") }
         if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }

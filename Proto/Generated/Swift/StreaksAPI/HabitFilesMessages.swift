@@ -5,7 +5,7 @@ public import Kernel
 
 public struct ExportHabitsRequest: Sendable, Equatable {
     /// csv when absent.
-    public var format: String = ""
+    public var format: String? = nil
     /// The first date; all dates when absent.
     public var from: Kernel.CalendarDate? = nil
     /// The last date.
@@ -19,7 +19,7 @@ public struct ExportHabitsRequest: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(format: String = "", from: Kernel.CalendarDate? = nil, to: Kernel.CalendarDate? = nil, habitID: Kernel.HabitID? = nil, includeNotes: Bool? = nil) {
+    public init(format: String? = nil, from: Kernel.CalendarDate? = nil, to: Kernel.CalendarDate? = nil, habitID: Kernel.HabitID? = nil, includeNotes: Bool? = nil) {
         self.format = format
         self.from = from
         self.to = to
@@ -121,7 +121,7 @@ public struct ImportHabitsRequest: Sendable, Equatable {
 /// Which columns of a table mean what. Nothing is guessed.
 public struct HabitColumns: Sendable, Equatable {
     /// Between cells; comma when absent. With another one, values may have a decimal comma.
-    public var separator: String = ""
+    public var separator: String? = nil
     /// The column with the habit's name; empty for a file of one habit.
     public var name: String = ""
     /// The habit of all rows, without a column of names.
@@ -145,7 +145,7 @@ public struct HabitColumns: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(separator: String = "", name: String = "", habitName: String = "", date: String = "", dateFormat: String = "", status: String = "", completedWords: [String] = [], skippedWords: [String] = [], value: String = "", note: String = "") {
+    public init(separator: String? = nil, name: String = "", habitName: String = "", date: String = "", dateFormat: String = "", status: String = "", completedWords: [String] = [], skippedWords: [String] = [], value: String = "", note: String = "") {
         self.separator = separator
         self.name = name
         self.habitName = habitName

@@ -4,7 +4,9 @@ public import Wire
 
 extension ExportHabitsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.member(self.format, of: ["csv", "json"], at: path, "format")
+        if let value = self.format {
+            violations.member(value, of: ["csv", "json"], at: path, "format")
+        }
         if let value = self.from {
             violations.date(value, at: path, "from")
         }
@@ -57,7 +59,9 @@ extension ImportHabitsRequest {
 
 extension HabitColumns {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.member(self.separator, of: ["comma", "semicolon", "tab"], at: path, "separator")
+        if let value = self.separator {
+            violations.member(value, of: ["comma", "semicolon", "tab"], at: path, "separator")
+        }
         violations.length(self.name, max: 200, at: path, "name")
         violations.length(self.habitName, max: 200, at: path, "habit_name")
         violations.length(self.date, max: 200, at: path, "date")

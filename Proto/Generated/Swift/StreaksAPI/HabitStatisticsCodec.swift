@@ -260,16 +260,26 @@ extension GetStatisticsOverviewRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStatisticsOverviewRequest.self)
-        self.period = try Wire.Decode.string(c.pointee.period, "period")
-        self.sort = try Wire.Decode.string(c.pointee.sort, "sort")
+        if c.pointee._period_case.rawValue == 1 {
+            self.period = try Wire.Decode.string(c.pointee.period, "period")
+        }
+        if c.pointee._sort_case.rawValue == 2 {
+            self.sort = try Wire.Decode.string(c.pointee.sort, "sort")
+        }
         self.categoryID = try Wire.Decode.ids(c.pointee.category_id, count: c.pointee.n_category_id, "category_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetStatisticsOverviewRequest.self)
         streaksnap__streaks__v1__get_statistics_overview_request__init(c)
-        if !self.period.isEmpty { c.pointee.period = try arena.string(self.period, "period") }
-        if !self.sort.isEmpty { c.pointee.sort = try arena.string(self.sort, "sort") }
+        if let value = self.period {
+            c.pointee._period_case = .init(rawValue: 1)
+            c.pointee.period = try arena.string(value, "period")
+        }
+        if let value = self.sort {
+            c.pointee._sort_case = .init(rawValue: 2)
+            c.pointee.sort = try arena.string(value, "sort")
+        }
         if !self.categoryID.isEmpty {
             c.pointee.n_category_id = self.categoryID.count
             c.pointee.category_id = arena.ids(self.categoryID)
@@ -425,14 +435,19 @@ extension GetHabitStatisticsRequest: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetHabitStatisticsRequest.self)
         self.habitID = try Wire.Decode.id(c.pointee.habit_id, "habit_id", unreadable)
-        self.period = try Wire.Decode.string(c.pointee.period, "period")
+        if c.pointee._period_case.rawValue == 2 {
+            self.period = try Wire.Decode.string(c.pointee.period, "period")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetHabitStatisticsRequest.self)
         streaksnap__streaks__v1__get_habit_statistics_request__init(c)
         c.pointee.habit_id = arena.id(self.habitID)
-        if !self.period.isEmpty { c.pointee.period = try arena.string(self.period, "period") }
+        if let value = self.period {
+            c.pointee._period_case = .init(rawValue: 2)
+            c.pointee.period = try arena.string(value, "period")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

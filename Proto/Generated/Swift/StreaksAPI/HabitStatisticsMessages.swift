@@ -308,9 +308,9 @@ public struct DayPartFigure: Sendable, Equatable {
 
 public struct GetStatisticsOverviewRequest: Sendable, Equatable {
     /// week when absent. All but the week are for premium users.
-    public var period: String = ""
+    public var period: String? = nil
     /// Order of the list: name when absent; rate and streak begin with the highest.
-    public var sort: String = ""
+    public var sort: String? = nil
     /// Only habits of these categories; all when absent.
     public var categoryID: [Kernel.HabitCategoryID] = []
 
@@ -318,7 +318,7 @@ public struct GetStatisticsOverviewRequest: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(period: String = "", sort: String = "", categoryID: [Kernel.HabitCategoryID] = []) {
+    public init(period: String? = nil, sort: String? = nil, categoryID: [Kernel.HabitCategoryID] = []) {
         self.period = period
         self.sort = sort
         self.categoryID = categoryID
@@ -414,10 +414,10 @@ public struct HabitResult: Sendable, Equatable {
 public struct GetHabitStatisticsRequest: Sendable, Equatable {
     public var habitID: Kernel.HabitID
     /// week when absent. All but the week are for premium users.
-    public var period: String = ""
+    public var period: String? = nil
 
     /// The given fields set, the others unset.
-    public init(habitID: Kernel.HabitID, period: String = "") {
+    public init(habitID: Kernel.HabitID, period: String? = nil) {
         self.habitID = habitID
         self.period = period
     }

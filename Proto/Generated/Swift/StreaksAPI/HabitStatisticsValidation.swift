@@ -43,8 +43,12 @@ extension DayPartFigure {
 
 extension GetStatisticsOverviewRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.member(self.period, of: ["week", "month", "year", "all"], at: path, "period")
-        violations.member(self.sort, of: ["name", "rate", "streak"], at: path, "sort")
+        if let value = self.period {
+            violations.member(value, of: ["week", "month", "year", "all"], at: path, "period")
+        }
+        if let value = self.sort {
+            violations.member(value, of: ["name", "rate", "streak"], at: path, "sort")
+        }
         violations.items(self.categoryID.count, max: 50, at: path, "category_id")
         for (index, value) in self.categoryID.enumerated() {
             violations.id(value, at: path, "category_id", index: index)
@@ -82,7 +86,9 @@ extension HabitResult {
 extension GetHabitStatisticsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.habitID, at: path, "habit_id")
-        violations.member(self.period, of: ["week", "month", "year", "all"], at: path, "period")
+        if let value = self.period {
+            violations.member(value, of: ["week", "month", "year", "all"], at: path, "period")
+        }
     }
 }
 

@@ -60,7 +60,7 @@ struct ImportHabits: MutationHandler {
 extension HabitMapping {
     init(_ columns: HabitColumns) {
         self.init(date: columns.date)
-        separator = Separator(rawValue: columns.separator) ?? .comma
+        separator = Separator(rawValue: columns.separator ?? "") ?? .comma
         name = columns.name.isEmpty ? nil : columns.name
         habitName = columns.habitName
         if !columns.dateFormat.isEmpty { dateFormat = columns.dateFormat }

@@ -14,7 +14,7 @@ struct GetHabitStatistics: QueryHandler {
     static let mostRelated = 10
 
     func handle(_ request: GetHabitStatisticsRequest, _ context: CallContext) async throws -> GetHabitStatisticsReply {
-        let window = HabitWindow(named: request.period)
+        let window = HabitWindow(named: request.period ?? "")
         let scene = try await reader.open(context, .one(request.habitID), needsPremium: window.needsPremium)
         guard let record = scene.records.first else { throw ServiceError.habitNotFound }
         let (today, database) = (record.lastDate(scene.today), reader.habits.database)

@@ -9,7 +9,7 @@ struct GetStatisticsOverview: QueryHandler {
     let reader: StatisticsReader
 
     func handle(_ request: GetStatisticsOverviewRequest, _ context: CallContext) async throws -> GetStatisticsOverviewReply {
-        let window = HabitWindow(named: request.period)
+        let window = HabitWindow(named: request.period ?? "")
         let scene = try await reader.open(context, .all([]), needsPremium: window.needsPremium)
         try await reader.check(request.categoryID, of: scene.user)
         let active = scene.records.filter { record in
@@ -28,7 +28,7 @@ struct GetStatisticsOverview: QueryHandler {
             let part = found.map { figures.add($0.marks) } ?? HabitFigures.Part()
             return HabitResult(record, part, found, window, until: scene.today)
         }
-        let order = HabitOrder(rawValue: request.sort) ?? .name
+        let order = HabitOrder(rawValue: request.sort ?? "") ?? .name
         return GetStatisticsOverviewReply(
             period: window.name,
             chart: RateChart(figures),

@@ -4,3 +4,4 @@ CREATE TABLE habit_clearing (
     token uuid NOT NULL,
     expires_at timestamptz NOT NULL
 );
+CREATE INDEX habit_clearing_expired ON habit_clearing (expires_at);

@@ -554,11 +554,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__export_habits_req
     1,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ExportHabitsRequest, _format_case),
     offsetof(Streaksnap__Streaks__V1__ExportHabitsRequest, format),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -969,11 +969,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_columns__fi
     1,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitColumns, _separator_case),
     offsetof(Streaksnap__Streaks__V1__HabitColumns, separator),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {

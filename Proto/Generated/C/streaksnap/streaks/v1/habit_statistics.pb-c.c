@@ -1935,11 +1935,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_statistics_ov
     1,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetStatisticsOverviewRequest, _period_case),
     offsetof(Streaksnap__Streaks__V1__GetStatisticsOverviewRequest, period),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -1947,11 +1947,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_statistics_ov
     2,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetStatisticsOverviewRequest, _sort_case),
     offsetof(Streaksnap__Streaks__V1__GetStatisticsOverviewRequest, sort),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -2425,11 +2425,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_habit_statist
     2,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetHabitStatisticsRequest, _period_case),
     offsetof(Streaksnap__Streaks__V1__GetHabitStatisticsRequest, period),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };

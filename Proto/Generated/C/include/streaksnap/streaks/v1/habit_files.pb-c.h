@@ -36,6 +36,12 @@ typedef struct Streaksnap__Streaks__V1__HabitFileIssue Streaksnap__Streaks__V1__
 /* --- messages --- */
 
 typedef enum {
+  STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FORMAT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FORMAT_FORMAT = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FORMAT__CASE)
+} Streaksnap__Streaks__V1__ExportHabitsRequest__FormatCase;
+
+typedef enum {
   STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FROM__NOT_SET = 0,
   STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FROM_FROM = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FROM__CASE)
@@ -62,7 +68,10 @@ typedef enum {
 struct  Streaksnap__Streaks__V1__ExportHabitsRequest
 {
   ProtobufCMessage base;
-  char *format;
+  Streaksnap__Streaks__V1__ExportHabitsRequest__FormatCase _format_case;
+  union {
+    char *format;
+  };
   Streaksnap__Streaks__V1__ExportHabitsRequest__FromCase _from_case;
   union {
     char *from;
@@ -82,7 +91,7 @@ struct  Streaksnap__Streaks__V1__ExportHabitsRequest
 };
 #define STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__export_habits_request__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FROM__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___TO__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___HABIT_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___INCLUDE_NOTES__NOT_SET, {0} }
+    , STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FORMAT__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___FROM__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___TO__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___HABIT_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_HABITS_REQUEST___INCLUDE_NOTES__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__ExportHabitsReply
@@ -162,10 +171,15 @@ struct  Streaksnap__Streaks__V1__ImportHabitsRequest
     , NULL, (char *)protobuf_c_empty_string, 0, NULL }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__HABIT_COLUMNS___SEPARATOR__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__HABIT_COLUMNS___SEPARATOR_SEPARATOR = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__HABIT_COLUMNS___SEPARATOR__CASE)
+} Streaksnap__Streaks__V1__HabitColumns__SeparatorCase;
+
 struct  Streaksnap__Streaks__V1__HabitColumns
 {
   ProtobufCMessage base;
-  char *separator;
   char *name;
   char *habit_name;
   char *date;
@@ -177,10 +191,14 @@ struct  Streaksnap__Streaks__V1__HabitColumns
   char **skipped_words;
   char *value;
   char *note;
+  Streaksnap__Streaks__V1__HabitColumns__SeparatorCase _separator_case;
+  union {
+    char *separator;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__HABIT_COLUMNS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_columns__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__HABIT_COLUMNS___SEPARATOR__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__ImportHabitsReply

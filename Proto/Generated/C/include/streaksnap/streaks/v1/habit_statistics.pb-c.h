@@ -209,17 +209,35 @@ struct  Streaksnap__Streaks__V1__DayPartFigure
     , 0, 0 }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___PERIOD__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___PERIOD_PERIOD = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___PERIOD__CASE)
+} Streaksnap__Streaks__V1__GetStatisticsOverviewRequest__PeriodCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___SORT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___SORT_SORT = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___SORT__CASE)
+} Streaksnap__Streaks__V1__GetStatisticsOverviewRequest__SortCase;
+
 struct  Streaksnap__Streaks__V1__GetStatisticsOverviewRequest
 {
   ProtobufCMessage base;
-  char *period;
-  char *sort;
   size_t n_category_id;
   char **category_id;
+  Streaksnap__Streaks__V1__GetStatisticsOverviewRequest__PeriodCase _period_case;
+  union {
+    char *period;
+  };
+  Streaksnap__Streaks__V1__GetStatisticsOverviewRequest__SortCase _sort_case;
+  union {
+    char *sort;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_statistics_overview_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL }
+    , 0,NULL, STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___PERIOD__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_STATISTICS_OVERVIEW_REQUEST___SORT__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__GetStatisticsOverviewReply
@@ -289,15 +307,24 @@ struct  Streaksnap__Streaks__V1__HabitResult
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, 0, STREAKSNAP__STREAKS__V1__HABIT_RUN_UNIT__HABIT_RUN_UNIT_UNSPECIFIED, 0, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, STREAKSNAP__STREAKS__V1__HABIT_RESULT___CATEGORY_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__HABIT_RESULT___TREND__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_HABIT_STATISTICS_REQUEST___PERIOD__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_HABIT_STATISTICS_REQUEST___PERIOD_PERIOD = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_HABIT_STATISTICS_REQUEST___PERIOD__CASE)
+} Streaksnap__Streaks__V1__GetHabitStatisticsRequest__PeriodCase;
+
 struct  Streaksnap__Streaks__V1__GetHabitStatisticsRequest
 {
   ProtobufCMessage base;
   char *habit_id;
-  char *period;
+  Streaksnap__Streaks__V1__GetHabitStatisticsRequest__PeriodCase _period_case;
+  union {
+    char *period;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__GET_HABIT_STATISTICS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_habit_statistics_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_HABIT_STATISTICS_REQUEST___PERIOD__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__GetHabitStatisticsReply
