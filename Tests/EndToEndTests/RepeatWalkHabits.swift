@@ -25,13 +25,29 @@ extension ClockTests {
         try await walk.send("DELETE /api/habits/{habit_id}/pause", ["habit_id": two], by: ida.token)
         try await walk.send("POST /api/habits/{habit_id}/archive", habit, by: ida.token, json: "{}")
         try await walk.send("POST /api/habits/{habit_id}/unarchive", habit, by: ida.token, json: "{}")
+        try await files(&walk, ida, two)
         try await walk.send("DELETE /api/habits/{habit_id}", habit, by: ida.token)
         try await walk.send("POST /api/habits/{habit_id}/undelete", habit, by: ida.token, json: "{}")
         try await categories(&walk, ida)
         try await walk.send("PUT /api/habits/settings", by: ida.token, json: "{\"theme\":\"dark\"}")
         try await walk.send("PUT /api/habits/day-note", by: ida.token, json: "{\"note\":\"Rain\"}")
         let asked = try await walk.send("DELETE /api/habits/data", by: ida.token)
-        #expect(asked["habits"].int == 2 && asked["token"].string != nil)
+        #expect(asked["habits"].int == 3 && asked["token"].string != nil)
+    }
+
+    private func files(_ walk: inout RepeatWalk, _ person: Person, _ id: String) async throws {
+        let date = try await home(walk.home, plus: 0)
+        let tap = "{\"action\":\"complete\",\"date\":\"\(date)\"}"
+        try await walk.send("POST /api/habits/{habit_id}/reminder-action", ["habit_id": id], by: person.token, json: tap)
+        let rows = Array("Habit Name,Date,Status,Value,Note\r\nSwim,\(date),Completed,,\r\n".utf8)
+        let table = Form(photo: rows, part: "file", fileName: "habits.csv", type: "text/csv", fields: [("format", "csv")])
+        try await walk.send("POST /api/habits/import", by: person.token, form: table)
+        #expect(try await person.get("/api/habits").data["active_count"].int == 3, "imported once")
+        try await walk.send("POST /api/habits/backup", by: person.token, json: "{}")
+        let backup = try await person.post("/api/habits/backup", "{}")
+        let document = Form(photo: backup.body, part: "file", fileName: "habits.json", type: "application/json")
+        try await walk.send("POST /api/habits/restore", by: person.token, form: document)
+        #expect(try await person.get("/api/habits").data["active_count"].int == 3, "as they were")
     }
 
     private func completions(_ walk: inout RepeatWalk, _ person: Person, _ id: String) async throws {
