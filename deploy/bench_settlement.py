@@ -96,7 +96,7 @@ class Servers:
             log = open(f"{self.folder}/streaks-{replica}.log", "a")
             environment = {
                 "PATH": os.environ["PATH"], "STREAKSNAP_NATS_URL": f"nats://127.0.0.1:{port}", "STREAKSNAP_LOG_LEVEL": "warning",
-                "STREAKSNAP_ADMIN_PORT": str(admins[-1]),
+                "STREAKSNAP_ADMIN_PORT": str(admins[-1]), "STREAKSNAP_BLOB_FOLDER": f"{self.folder}/blobs",
                 "STREAKSNAP_DATABASE_URL": f"host={self.socket} dbname={database} user=postgres"}
             self.children.append(("streaks", subprocess.Popen([self.binary], env=environment, stdout=log, stderr=log)))
         for admin in admins:

@@ -58,7 +58,7 @@ struct SoakSystem {
                     ServiceProcesses.Executable(
                         name: name,
                         path: "\(binaries)/\(service)",
-                        environment: variables(of: service, endpoints)
+                        environment: variables(of: service, endpoints, blobs: "\(folder)/data/blobs")
                     )
                 }
             )
@@ -109,12 +109,12 @@ struct SoakSystem {
         return (connection, service)
     }
 
-    private static func variables(of service: String, _ endpoints: Endpoints) -> [String: String] {
+    private static func variables(of service: String, _ endpoints: Endpoints, blobs: String) -> [String: String] {
         [
             "STREAKSNAP_NATS_URL": endpoints.natsURL, "STREAKSNAP_NATS_USER": service,
             "STREAKSNAP_NATS_PASSWORD_FILE": endpoints.natsPasswordFile(of: service),
             "STREAKSNAP_DATABASE_URL": endpoints.postgresURL(of: service) ?? "", "STREAKSNAP_DEV_CLOCK": "true",
-            "STREAKSNAP_LOG_LEVEL": "warning", "STREAKSNAP_TRACE_SAMPLE_RATIO": "0",
+            "STREAKSNAP_LOG_LEVEL": "warning", "STREAKSNAP_TRACE_SAMPLE_RATIO": "0", "STREAKSNAP_BLOB_FOLDER": blobs,
         ]
     }
 

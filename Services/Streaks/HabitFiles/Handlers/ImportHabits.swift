@@ -21,8 +21,11 @@ struct ImportHabits: MutationHandler {
                 throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
             }
             let habits = uploads.habits
-            return try await habits.knowing(user, context) {
-                try await mutations.once(context, request) { work in
+            // A repeat comes with the same bytes in another upload.
+            var same = request
+            same.file?.key = ""
+            return try await habits.knowing(user, context) { [same] in
+                try await mutations.once(context, same) { work in
                     let book = try await habits.open(user, work)
                     let present = try await HabitRepository.records(of: user, work.sql)
                     var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)
