@@ -77,9 +77,8 @@ func service(
 }
 
 /// The messages of all services, and the copies of facts that they keep of each other.
-let apis: [Target.Dependency] = [
-    "AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas",
-]
+let apis: [Target.Dependency] =
+    ["AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas"]
 
 /// What tests of a service, or of what hosts one, need.
 let hosting: [Target.Dependency] = [
@@ -148,6 +147,7 @@ let sharedModules: [Target] = [
     shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
+    shared("Zip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
@@ -212,13 +212,15 @@ let services: [[Target]] = [
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
             Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Reminders", []),
-            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("Goods", ["Replicas"], hasTables: false),
-            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]),
+            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
+            Feature("Goods", ["Replicas"], hasTables: false), Feature("HabitStatistics", ["Replicas"], hasTables: false),
+            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
+            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
         ],
         list: ["StreaksReplay"],
-        tested: ["StreaksReplay"]
+        tested: blobs + ["StreaksReplay", "HabitModel"]
     ),
     [
         .target(
@@ -293,7 +295,8 @@ let testTargets: [Target] = [
         exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
-    tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
+    .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
+    tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
@@ -313,7 +316,7 @@ let testTargets: [Target] = [
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(
         "StreaksDomainTests",
-        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes", "TestSupport"],
+        ["StreaksDomain", "StreaksReplay", "HabitModel", "Kernel", "Processes", "TestSupport"],
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),

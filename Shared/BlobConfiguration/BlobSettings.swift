@@ -2,27 +2,27 @@ public import BlobStore
 public import Logging
 public import Runtime
 
-/// Settings of executables that reach the blob store: `auth`, `media` and `gateway` must agree on them (D4).
+/// Settings of executables that reach the blob store: `auth`, `streaks`, `media` and `gateway` must agree on them (D4).
 public enum BlobSettings {
     /// The kind of store.
     public static let kind = Setting(
         "blob.store",
         default: "local",
         help:
-            "Where photos and uploads are stored: local (a folder) or s3 (a bucket of an S3-compatible store). The same for auth, media and gateway."
+            "Where photos and uploads are stored: local (a folder) or s3 (a bucket of an S3-compatible store). The same for auth, streaks, media and gateway."
     )
     /// The local folder.
     public static let folder = Setting<String>(
         "blob.folder",
         default: nil,
-        help: "With local: folder of photos and uploads; auth, media and gateway must see the same one."
+        help: "With local: folder of photos and uploads; auth, streaks, media and gateway must see the same one."
     )
     /// The folder for uploads on their way to S3.
     public static let spoolFolder = Setting(
         "blob.spool-folder",
         default: "/tmp",
         help:
-            "With s3: folder for files on their way to the bucket, uploads up to 10 MiB and exports up to 5 GiB; need not survive a restart."
+            "With s3: folder for files on their way to the bucket, uploads up to 95 MiB and exports up to 5 GiB; need not survive a restart."
     )
     /// The key that signs links.
     public static let signingKey = Setting<String>(
@@ -31,8 +31,10 @@ public enum BlobSettings {
         isSecret: true,
         help: "At least 32 characters; media and auth sign links to photos and exports with it, the gateway verifies them."
     )
-    /// Settings that both need.
-    public static let all: [any AnySetting] = [kind, folder, spoolFolder, signingKey] + S3Settings.all
+    /// Settings of who stores and reads files.
+    public static let storage: [any AnySetting] = [kind, folder, spoolFolder] + S3Settings.all
+    /// Settings of who makes or verifies links to them too.
+    public static let all: [any AnySetting] = storage + [signingKey]
 
     /// The configured store.
     ///

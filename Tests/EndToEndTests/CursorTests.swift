@@ -23,6 +23,9 @@ struct CursorTests {
         let ben: Person
         let streak: String
         let circle: String
+        /// With two completions that have notes.
+        let habit: String
+        let category: String
     }
 
     private func lists(_ home: Installation, _ people: People) async throws -> [List] {
@@ -39,13 +42,17 @@ struct CursorTests {
                     filters[name] = ["true"]
                     continue
                 }
+                if let free = ["q": "a", "category_id": people.category][name] {
+                    filters[name] = [free]
+                    continue
+                }
                 let values = parameter["schema"]["enum"].list.compactMap(\.string).filter { $0 != "unspecified" }
                 try #require(!values.isEmpty, "teach this test values of \(name) of \(path)")
                 filters[name] = values
             }
             let filled = path.replacing("{streak_id}", with: people.streak).replacing("{user_id}", with: people.ann.id)
                 .replacing("{type}", with: "recipe_creation")
-                .replacing("{circle_id}", with: people.circle)
+                .replacing("{circle_id}", with: people.circle).replacing("{habit_id}", with: people.habit)
             try #require(!filled.contains("{"), "teach this test what fills \(path)")
             return List(path: filled, filters: filters)
         }
@@ -110,7 +117,23 @@ struct CursorTests {
             let checkIn = try await person.post("/api/circles/\(circle)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
-        return People(ann: ann, ben: ben, streak: streak, circle: circle)
+        let (habit, category) = try await habits(of: ann)
+        return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
+    }
+
+    /// Two habits, of which one has two completions with notes.
+    private func habits(of person: Person) async throws -> (habit: String, category: String) {
+        var ids: [String] = []
+        let category = try #require(try await person.get("/api/habits/categories").data["categories"][0]["id"].string)
+        for name in ["Read", "Walk"] {
+            let body = "{\"name\":\"\(name)\",\"category_id\":\"\(category)\",\"target_value\":9}"
+            ids.append(try #require(try await person.post("/api/habits", body).data["id"].string))
+        }
+        for note in ["one", "two"] {
+            let done = try await person.post("/api/habits/\(ids[0])/completions", "{\"value\":1,\"note\":\"\(note)\"}")
+            try #require(done.status == 201, "\(done.text)")
+        }
+        return (ids[0], category)
     }
 
     private func get(_ list: List, cursor: String, _ reader: Person, filters: String = "", limit: Int = 1) async throws

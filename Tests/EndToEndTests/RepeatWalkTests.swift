@@ -82,6 +82,7 @@ extension ClockTests {
         try await safety(&walk)
         try await store(&walk)
         try await typed(&walk)
+        try await habits(&walk)
         try await circles(&walk)
         try await rewards(&walk)
         try await photos(&walk)

@@ -97,6 +97,13 @@ struct SecurityWalkTests {
             return ids["notification_id"] != nil
         }
         ids["action_id"] = UUID().uuidString.lowercased()
+        let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
+        try #require(habit.status == 201, "\(habit.text)")
+        ids["habit_id"] = habit.data["id"].string
+        let done = try await ada.post("/api/habits/\(habit.data["id"].string ?? "")/completions", "{}")
+        try #require(done.status == 201, "\(done.text)")
+        ids["completion_id"] = done.data["completion"]["id"].string
+        ids["category_id"] = try await ada.get("/api/habits/categories").data["categories"][0]["id"].string
         return (ada, ids, friendship)
     }
 

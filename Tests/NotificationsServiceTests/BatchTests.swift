@@ -145,7 +145,7 @@ struct BatchTests {
         let statements: [Query] = [
             """
             SELECT concat_ws('|', 'entry ' || user_id, kind, wording, count, others, amount, subject, emoji, coalesce(actor_id::text, '-'),
-                coalesce(streak_id::text, '-'), coalesce(friendship_id::text, '-'), created_at, coalesce(read_at::text, '-'))
+                coalesce(streak_id::text, '-'), coalesce(friendship_id::text, '-'), coalesce(habit_id::text, '-'), created_at, coalesce(read_at::text, '-'))
             FROM notification ORDER BY user_id, id
             """,
             """
@@ -202,7 +202,7 @@ struct BatchTests {
         let count = Int32.random(in: 1...40, using: &random)
         let date = Zone.utc.date(at: now)
         let end = now + .minutes(Int64.random(in: -10...200, using: &random))
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<17, using: &random) {
         case 0, 1: return snap(from: one, to: two, number % 9)
         case 2: return broken(one, two, number % 9)
         case 3: return MilestoneReached(streakID: streak, userAID: one, userBID: two, count: count, date: date, earnsToken: true)
@@ -235,6 +235,17 @@ struct BatchTests {
                 reportID: ReportID(high: 6, low: number),
                 reporterID: random.chance(50) ? two : nil
             )
+        case 14:
+            let habit = HabitID(high: 6, low: number % 9)
+            return HabitReminderDue(
+                userID: one,
+                habitID: habit,
+                streakID: streak,
+                date: date,
+                habitName: "Read",
+                usefulUntil: end
+            )
+        case 15: return HabitsLeftToday(userID: one, date: date, left: count, usefulUntil: end)
         default: return StreakEnded(streakID: streak, userAID: one, userBID: two)
         }
     }

@@ -67,7 +67,7 @@ struct RuleTests {
         let uselessAt = now + .minutes(Int64.random(in: -60...1_500, using: &dice))
         for kind in NotificationKind.allCases {
             let decision = PushRule.decide(kind, preferences, in: zone, at: now, uselessAt: uselessAt)
-            let isAllowed = kind.pushSwitch.map { !preferences.off.contains($0) } ?? true
+            let isAllowed = kind.pushSwitch.map { preferences.off.isDisjoint(with: [$0, .enabled]) } ?? true
             switch decision {
             case .send(let at):
                 #expect(isAllowed && now <= at && at < uselessAt)
@@ -88,8 +88,8 @@ struct RuleTests {
 
     @Test func `moderation, receipts and exports cannot be switched off, everything else of the seeds can`() {
         let always = NotificationKind.allCases.filter { $0.pushSwitch == nil }
-        #expect(Set(always) == [.moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .habitReminder, .test])
-        #expect(Set(NotificationKind.allCases.compactMap(\.pushSwitch)) == Set(PushSwitch.allCases))
+        #expect(Set(always) == [.moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test])
+        #expect(Set(NotificationKind.allCases.compactMap(\.pushSwitch) + [.enabled]) == Set(PushSwitch.allCases))
         #expect(NotificationKind.streakRecovered.pushSwitch == .streakBroken)
         #expect(NotificationKind.friendAccepted.pushSwitch == .friendRequests)
     }

@@ -15,12 +15,18 @@ package final class ExpoServer: Sendable {
             package let currentStreak: Int?
             package let hoursRemaining: Int?
             package let milestone: Int?
+            package let habit_id: String?
+            package let date: String?
+            package let reminder_number: Int?
+            package let icon: String?
         }
 
         package let to: String
         package let title: String
         package let body: String
         package let data: Content
+        package let sound: String?
+        package let categoryId: String?
         package let badge: Int
         package let ttl: Int
         package let priority: String

@@ -6,8 +6,6 @@ struct ReasonTests {
 
     init() throws { tree = try SourceTree.loaded.get() }
 
-    private static let habits = "the engine judges habits, and no route records them yet"
-
     /// What is thrown and never reaches a caller.
     private static let unseen: [String: String] = [
         "LEDGER_TOO_SHORT": "the writer loads more and tries again",
@@ -17,8 +15,6 @@ struct ReasonTests {
         "METHOD_NOT_ALLOWED": "of no operation: there is none",
         "NOT_A_MEMBER": "part of the outcome of a snap", "ALREADY_POSTED": "part of the outcome of a snap, and declared by media",
         "CAPTURED_IN_FUTURE": "part of the outcome of a snap, and declared by media",
-        "DATE_IN_FUTURE": Self.habits, "DATE_TOO_OLD": Self.habits, "DATE_NOT_DUE": Self.habits,
-        "COMPLETION_NOT_FOUND": Self.habits,
     ]
 
     /// The page's own list: what the gateway and the runtime refuse.

@@ -148,7 +148,11 @@ enum OpenAPIResponses {
         if route.policy.stream != nil { return ["text/event-stream": ["schema": ["type": "string"]]] }
         guard let body = route.policy.body else { return ["application/json": reply(route, &schemas)] }
         var types = [mediaType(body)]
-        if !body.blobField.isEmpty { types += ["image/jpeg", "image/png"] }
+        if !body.blobField.isEmpty {
+            // The types that files have: a page stands for pictures, a document for documents.
+            let files = types == ["text/html"] ? ["image/jpeg", "image/png"] : ["application/json", "text/csv"]
+            types += files.filter { !types.contains($0) }
+        }
         return .object(types.map { ($0, [:] as JSONNode) })
     }
 

@@ -25,6 +25,7 @@ package enum CoreFeature {
                     Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql),
                     Migration(version: 2, name: "recovery_balance", sql: PackageResources.V0002_recovery_balance_sql),
                     Migration(version: 3, name: "engagement", sql: PackageResources.V0003_engagement_sql),
+                    Migration(version: 4, name: "habits", sql: PackageResources.V0004_habits_sql),
                 ]
             ),
             LiveTables.migrations,

@@ -25,6 +25,9 @@ package struct NewNotification: Sendable {
     package var circle: CircleID?
     /// Of an invitation; empty for all else.
     package var code: String
+    package var habit: HabitID?
+    /// That a reminder of a habit is about.
+    package var date: CalendarDate?
     package var useful: Usefulness
 
     /// An entry for `user`.
@@ -39,6 +42,8 @@ package struct NewNotification: Sendable {
         friendship: FriendshipID? = nil,
         circle: CircleID? = nil,
         code: String = "",
+        habit: HabitID? = nil,
+        date: CalendarDate? = nil,
         useful: Usefulness = .asItsKind
     ) {
         self.user = user
@@ -49,8 +54,13 @@ package struct NewNotification: Sendable {
         self.friendship = friendship
         self.circle = circle
         self.code = code
+        self.habit = habit
+        self.date = date
         self.useful = useful
     }
+
+    /// Whether it is read when it is written: it says what its reader has just done.
+    var isRead: Bool { kind.isConfirmation(values.wording) }
 
     /// From when on its push is of no use to a reader in `zone`.
     func uselessAt(in zone: Zone, now: Instant) -> Instant {
@@ -106,6 +116,9 @@ package struct StoredNotification: Sendable {
     package let circle: CircleID?
     /// Of an invitation; empty for all else.
     package let code: String
+    package let habit: HabitID?
+    /// That a reminder of a habit is about.
+    package let date: CalendarDate?
 
     /// Its text, cut to length.
     ///
@@ -116,6 +129,6 @@ package struct StoredNotification: Sendable {
 
     /// The path of what the app opens for it.
     package var linkPath: String {
-        DeepLink.path(kind, wording: values.wording, streak: streak, circle: circle, code: code)
+        DeepLink.path(kind, wording: values.wording, streak: streak, circle: circle, habit: habit, code: code)
     }
 }

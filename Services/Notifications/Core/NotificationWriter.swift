@@ -79,10 +79,10 @@ package struct NotificationWriter: Sendable {
 
     /// What open apps are sent: after each entry, how many are unread with it.
     private static func events(_ entries: [NewEntry], _ readers: [UserID: [NewEntry]], unread: [UserID: Int32]) -> [LiveEvent] {
-        var later = readers.mapValues { Int32(clamping: $0.count) }
+        var later = readers.mapValues { entries in Int32(clamping: entries.count { !$0.new.isRead }) }
         return entries.flatMap { entry -> [LiveEvent] in
             let new = entry.new
-            later[new.user, default: 0] -= 1
+            if !new.isRead { later[new.user, default: 0] -= 1 }
             let count = (unread[new.user] ?? 0) - (later[new.user] ?? 0)
             return [
                 .notification(to: new.user, entry.id, type: new.kind.name, streak: new.streak, friendship: new.friendship),

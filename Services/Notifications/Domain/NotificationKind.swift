@@ -26,6 +26,7 @@ public enum NotificationKind: Int32, CaseIterable, Hashable, Sendable {
     case purchaseReceipt = 24
     case reportUpdate = 25
     case test = 26
+    case motivation = 27
 
     /// As the API writes it: `friend_request`. For payloads, collapse ids and metrics.
     public var name: String {
@@ -36,12 +37,17 @@ public enum NotificationKind: Int32, CaseIterable, Hashable, Sendable {
     }
 }
 
+extension NotificationKind {
+    /// Whether it only confirms what its reader has just done on a notification: it asks for nothing, and is read when it is written.
+    public func isConfirmation(_ wording: Int16) -> Bool { self == .habitReminder && wording != 0 }
+}
+
 /// What a notification says besides the name of its actor: stored with it, so that the text can be made in any language, when it is read
 /// and when it is pushed.
 public struct NotificationValues: Hashable, Sendable {
     /// Which of the kind's wordings; 0 is the usual one. `Wording` has the others.
     public var wording: Int16
-    /// Dates of a streak; 0 where there is none.
+    /// Dates of a streak, or its weeks; how often a reminder of a habit was put off before; which word of motivation; 0 where there is none.
     public var count: Int32
     /// Friends who wait, or streaks at risk, besides the one that is named.
     public var others: Int32
@@ -50,7 +56,7 @@ public struct NotificationValues: Hashable, Sendable {
     public var amount: Int32
     /// A prompt, or the name of a habit, team or product; empty where there is none.
     public var subject: String
-    /// The emoji of a prompt.
+    /// The emoji of a prompt, or the name of a habit's icon.
     public var emoji: String
 
     public init(
@@ -112,6 +118,12 @@ public enum Wording {
     public static let firstDayAfterBreak: Int16 = 17
     public static let secondDayAfterBreak: Int16 = 18
     public static let seventhDayAfterBreak: Int16 = 19
+    /// Of `milestone`: of a habit, whose name is `subject`; its count is of due dates, or of weeks (HA-11).
+    public static let habitDays: Int16 = 20
+    public static let habitWeeks: Int16 = 21
+    /// Of `habitReminder`: confirms what was tapped on it.
+    public static let habitCompleted: Int16 = 1
+    public static let habitSnoozed: Int16 = 2
     /// Of `teamAtRisk`: the date is over, and a grace runs (TS-4).
     public static let teamGrace: Int16 = 1
     /// Of `teamMilestone`: a break was undone.

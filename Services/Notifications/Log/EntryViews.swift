@@ -43,7 +43,9 @@ struct EntryViews: Sendable {
                 actor: actor.flatMap { $0.isVisible ? $0.summary : nil },
                 deepLink: core.link(entry.linkPath),
                 requestState: state(of: entry, states),
-                circleID: entry.circle
+                circleID: entry.circle,
+                habitID: entry.habit,
+                date: entry.date
             )
         }
     }

@@ -6,10 +6,16 @@ internal import Outbox
 extension LiveEvents {
     /// Marks entries of a user as read, sends open apps the new count when one was unread, and emits what was opened (TS-5).
     ///
-    /// - Parameter ids: nil for all.
-    func markRead(_ ids: [NotificationID]?, of user: UserID, _ log: NotificationRepository, _ work: UnitOfWork) async throws
-        -> MarkReadReply
-    {
+    /// - Parameters:
+    ///   - ids: nil for all.
+    ///   - areOpened: the user has looked at them; of all at once nothing says so.
+    func markRead(
+        _ ids: [NotificationID]?,
+        of user: UserID,
+        areOpened: Bool = true,
+        _ log: NotificationRepository,
+        _ work: UnitOfWork
+    ) async throws -> MarkReadReply {
         var opened: [OpenedEntries] = []
         let unread = try await changeLog(of: user, log, work) {
             opened = try await NotificationRepository.markRead(ids, of: user, now: work.now, work.sql)
@@ -24,7 +30,8 @@ extension LiveEvents {
                     pushed: entries.pushed
                 )
             }
-            try await work.emit(NotificationOpened(userID: user, openedAt: work.now, counts: counts, all: ids == nil))
+            let all = ids == nil || !areOpened
+            try await work.emit(NotificationOpened(userID: user, openedAt: work.now, counts: counts, all: all))
         }
         return MarkReadReply(marked: opened.reduce(0) { $0 + $1.opened }, unreadCount: unread)
     }

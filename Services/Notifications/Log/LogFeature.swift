@@ -27,7 +27,8 @@ package enum LogFeature {
                 delete: Delete(log: log, live: live, mutations: mutations)
             ),
             consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
-                + entries.soloHandlers + entries.soloReminderHandlers + entries.teamHandlers
+                + entries.soloHandlers + entries.soloReminderHandlers + entries.teamHandlers + entries.habitHandlers
+                + [AnsweredReminders(core: core).handler]
         )
     }
 }

@@ -15,7 +15,10 @@ extension Preferences {
             nudges: !stored.off.contains(.nudges),
             quietHours: stored.hasQuietHours,
             quietStartHour: stored.quietStart,
-            quietEndHour: stored.quietEnd
+            quietEndHour: stored.quietEnd,
+            enabled: !stored.off.contains(.enabled),
+            habitReminders: !stored.off.contains(.habitReminders),
+            motivation: !stored.off.contains(.motivation)
         )
     }
 }
@@ -26,7 +29,8 @@ extension UpdatePreferencesRequest {
         let given: [(PushSwitch, Bool?)] = [
             (.windowAlerts, windowAlerts), (.windowClosing, windowClosing), (.streakAtRisk, streakAtRisk),
             (.streakBroken, streakBroken), (.friendPosted, friendPosted), (.milestone, milestone),
-            (.friendRequests, friendRequests), (.nudges, nudges),
+            (.friendRequests, friendRequests), (.nudges, nudges), (.enabled, enabled), (.habitReminders, habitReminders),
+            (.motivation, motivation),
         ]
         return Dictionary(
             given.compactMap { push, isOn in isOn.map { (push, $0) } },

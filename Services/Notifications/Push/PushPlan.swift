@@ -39,7 +39,9 @@ struct PushPlan: Sendable {
         guard let device = facts.device(of: delivery), let reader = facts.reader(of: delivery, entry) else {
             return drop(delivery, entry.kind, .gone)
         }
-        guard entry.readAt == nil else { return drop(delivery, entry.kind, .read) }
+        guard entry.readAt == nil || entry.kind.isConfirmation(entry.values.wording) else {
+            return drop(delivery, entry.kind, .read)
+        }
         let decision = PushRule.decide(
             entry.kind,
             facts.preferences[delivery.user]?.preferences ?? PushPreferences(),

@@ -46,6 +46,7 @@ struct Plan: Sendable {
             values.merge(blobs) { _, new in new }
         // Where mails go as long as there is no server for them.
         case "notifications": values["notifications.mail-folder"] = dataFolder + "/mail"
+        case "streaks": values["blob.folder"] = blobs["blob.folder"]
         case "media", "gateway":
             values.merge(blobs) { _, new in new }
             if name == "gateway" {

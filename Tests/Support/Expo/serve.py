@@ -37,7 +37,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FIELDS = {
     "to": str, "title": str, "body": str, "data": dict, "sound": str, "badge": int, "ttl": int, "priority": str,
-    "channelId": str, "collapseId": str, "tag": str,
+    "channelId": str, "categoryId": str, "collapseId": str, "tag": str,
 }
 
 

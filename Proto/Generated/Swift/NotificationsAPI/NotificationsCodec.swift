@@ -120,6 +120,12 @@ extension NotificationItem: Wire.CMessage {
         if c.pointee._circle_id_case.rawValue == 13 {
             self.circleID = try Wire.Decode.optionalID(c.pointee.circle_id, "circle_id", unreadable)
         }
+        if c.pointee._habit_id_case.rawValue == 14 {
+            self.habitID = try Wire.Decode.optionalID(c.pointee.habit_id, "habit_id", unreadable)
+        }
+        if c.pointee._date_case.rawValue == 15 {
+            self.date = try Wire.Decode.optionalDate(c.pointee.date, "date", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -158,6 +164,14 @@ extension NotificationItem: Wire.CMessage {
         if let value = self.circleID {
             c.pointee._circle_id_case = .init(rawValue: 13)
             c.pointee.circle_id = arena.id(value)
+        }
+        if let value = self.habitID {
+            c.pointee._habit_id_case = .init(rawValue: 14)
+            c.pointee.habit_id = arena.id(value)
+        }
+        if let value = self.date {
+            c.pointee._date_case = .init(rawValue: 15)
+            c.pointee.date = arena.date(value)
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -67,6 +67,36 @@ extension OpenedCount: Wire.CMessage {
     }
 }
 
+extension MotivationSwitched: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.MotivationSwitched" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__MotivationSwitched()
+        streaksnap__notifications__v1__motivation_switched__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__MotivationSwitched.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.isOn = c.pointee.is_on != 0
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__MotivationSwitched.self)
+        streaksnap__notifications__v1__motivation_switched__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.is_on = self.isOn ? 1 : 0
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension NotificationDelivered: Wire.CMessage {
     public static var fullName: String { "streaksnap.notifications.v1.NotificationDelivered" }
 

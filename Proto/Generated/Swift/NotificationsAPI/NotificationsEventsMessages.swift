@@ -39,6 +39,20 @@ public struct OpenedCount: Sendable, Equatable {
     }
 }
 
+/// A user wants words of motivation, or no longer: both switches together, `enabled` and `motivation`. Only when it has changed.
+public struct MotivationSwitched: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var isOn: Bool = false
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, isOn: Bool = false, at: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.isOn = isOn
+        self.at = at
+    }
+}
+
 /// What became of pushes: of those of one answer of the push service (TS-5). It names no user.
 public struct NotificationDelivered: Sendable, Equatable {
     public var batchID: Kernel.OperationID
@@ -80,6 +94,11 @@ public struct DeliveryCount: Sendable, Equatable {
 
 extension NotificationOpened: Wire.Event {
     public static var subject: String { "evt.notifications.v1.NotificationOpened" }
+    public var aggregateID: String { userID.description }
+}
+
+extension MotivationSwitched: Wire.Event {
+    public static var subject: String { "evt.notifications.v1.MotivationSwitched" }
     public var aggregateID: String { userID.description }
 }
 

@@ -17,6 +17,12 @@ extension OpenedCount {
     }
 }
 
+extension MotivationSwitched {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
 extension NotificationDelivered {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.batchID, at: path, "batch_id")

@@ -34,10 +34,12 @@ public enum Kind: Wire.OpenEnum {
     case reportUpdate
     /// What the user asked for to see whether pushes arrive.
     case test
+    /// A word of encouragement, for who wants them.
+    case motivation
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test, .motivation]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -68,6 +70,7 @@ public enum Kind: Wire.OpenEnum {
         case 24: self = .purchaseReceipt
         case 25: self = .reportUpdate
         case 26: self = .test
+        case 27: self = .motivation
         default: self = .unrecognized(rawValue)
         }
     }
@@ -101,6 +104,7 @@ public enum Kind: Wire.OpenEnum {
         case .purchaseReceipt: 24
         case .reportUpdate: 25
         case .test: 26
+        case .motivation: 27
         case .unrecognized(let number): number
         }
     }
@@ -134,6 +138,7 @@ public enum Kind: Wire.OpenEnum {
         case .purchaseReceipt: "purchase_receipt"
         case .reportUpdate: "report_update"
         case .test: "test"
+        case .motivation: "motivation"
         case .unrecognized(let number): String(number)
         }
     }
@@ -257,9 +262,13 @@ public struct NotificationItem: Sendable, Equatable {
     public var requestState: RequestState? = nil
     /// The circle that it is about.
     public var circleID: Kernel.CircleID? = nil
+    /// The habit that it is about.
+    public var habitID: Kernel.HabitID? = nil
+    /// The date that a reminder of a habit is about: for its actions.
+    public var date: Kernel.CalendarDate? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState? = nil, circleID: Kernel.CircleID? = nil) {
+    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState? = nil, circleID: Kernel.CircleID? = nil, habitID: Kernel.HabitID? = nil, date: Kernel.CalendarDate? = nil) {
         self.id = id
         self.type = type
         self.title = title
@@ -273,6 +282,8 @@ public struct NotificationItem: Sendable, Equatable {
         self.deepLink = deepLink
         self.requestState = requestState
         self.circleID = circleID
+        self.habitID = habitID
+        self.date = date
     }
 }
 

@@ -39,6 +39,12 @@ extension NotificationItem {
         if let value = self.circleID {
             violations.id(value, at: path, "circle_id")
         }
+        if let value = self.habitID {
+            violations.id(value, at: path, "habit_id")
+        }
+        if let value = self.date {
+            violations.date(value, at: path, "date")
+        }
     }
 }
 

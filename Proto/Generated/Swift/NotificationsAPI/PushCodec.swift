@@ -144,6 +144,9 @@ extension Preferences: Wire.CMessage {
         self.quietHours = c.pointee.quiet_hours != 0
         self.quietStartHour = c.pointee.quiet_start_hour
         self.quietEndHour = c.pointee.quiet_end_hour
+        self.enabled = c.pointee.enabled != 0
+        self.habitReminders = c.pointee.habit_reminders != 0
+        self.motivation = c.pointee.motivation != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -160,6 +163,9 @@ extension Preferences: Wire.CMessage {
         c.pointee.quiet_hours = self.quietHours ? 1 : 0
         c.pointee.quiet_start_hour = self.quietStartHour
         c.pointee.quiet_end_hour = self.quietEndHour
+        c.pointee.enabled = self.enabled ? 1 : 0
+        c.pointee.habit_reminders = self.habitReminders ? 1 : 0
+        c.pointee.motivation = self.motivation ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -207,6 +213,15 @@ extension UpdatePreferencesRequest: Wire.CMessage {
         }
         if c.pointee._quiet_end_hour_case.rawValue == 11 {
             self.quietEndHour = c.pointee.quiet_end_hour
+        }
+        if c.pointee._enabled_case.rawValue == 12 {
+            self.enabled = c.pointee.enabled != 0
+        }
+        if c.pointee._habit_reminders_case.rawValue == 13 {
+            self.habitReminders = c.pointee.habit_reminders != 0
+        }
+        if c.pointee._motivation_case.rawValue == 14 {
+            self.motivation = c.pointee.motivation != 0
         }
     }
 
@@ -256,6 +271,18 @@ extension UpdatePreferencesRequest: Wire.CMessage {
         if let value = self.quietEndHour {
             c.pointee._quiet_end_hour_case = .init(rawValue: 11)
             c.pointee.quiet_end_hour = value
+        }
+        if let value = self.enabled {
+            c.pointee._enabled_case = .init(rawValue: 12)
+            c.pointee.enabled = value ? 1 : 0
+        }
+        if let value = self.habitReminders {
+            c.pointee._habit_reminders_case = .init(rawValue: 13)
+            c.pointee.habit_reminders = value ? 1 : 0
+        }
+        if let value = self.motivation {
+            c.pointee._motivation_case = .init(rawValue: 14)
+            c.pointee.motivation = value ? 1 : 0
         }
         return UnsafeMutableRawPointer(c)
     }

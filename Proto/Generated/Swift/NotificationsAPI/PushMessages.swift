@@ -109,6 +109,7 @@ public struct Preferences: Sendable, Equatable {
     public var windowAlerts: Bool = false
     /// The snap window closes soon.
     public var windowClosing: Bool = false
+    /// A streak is about to break, and reminders of streaks: at 8 PM of open habits, of the check-in, of the last freeze.
     public var streakAtRisk: Bool = false
     /// A streak broke, or was saved.
     public var streakBroken: Bool = false
@@ -122,12 +123,18 @@ public struct Preferences: Sendable, Equatable {
     /// Local hours, 0 to 23.
     public var quietStartHour: Int32 = 0
     public var quietEndHour: Int32 = 0
+    /// All of them; while it is off the others keep their values and say nothing.
+    public var enabled: Bool = false
+    /// The reminders that the user set for habits, and what confirms their actions.
+    public var habitReminders: Bool = false
+    /// A word of encouragement, once a day at most. Off unless the user wants it.
+    public var motivation: Bool = false
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(windowAlerts: Bool = false, windowClosing: Bool = false, streakAtRisk: Bool = false, streakBroken: Bool = false, friendPosted: Bool = false, milestone: Bool = false, friendRequests: Bool = false, nudges: Bool = false, quietHours: Bool = false, quietStartHour: Int32 = 0, quietEndHour: Int32 = 0) {
+    public init(windowAlerts: Bool = false, windowClosing: Bool = false, streakAtRisk: Bool = false, streakBroken: Bool = false, friendPosted: Bool = false, milestone: Bool = false, friendRequests: Bool = false, nudges: Bool = false, quietHours: Bool = false, quietStartHour: Int32 = 0, quietEndHour: Int32 = 0, enabled: Bool = false, habitReminders: Bool = false, motivation: Bool = false) {
         self.windowAlerts = windowAlerts
         self.windowClosing = windowClosing
         self.streakAtRisk = streakAtRisk
@@ -139,6 +146,9 @@ public struct Preferences: Sendable, Equatable {
         self.quietHours = quietHours
         self.quietStartHour = quietStartHour
         self.quietEndHour = quietEndHour
+        self.enabled = enabled
+        self.habitReminders = habitReminders
+        self.motivation = motivation
     }
 }
 
@@ -155,12 +165,15 @@ public struct UpdatePreferencesRequest: Sendable, Equatable {
     /// The start must differ from the end.
     public var quietStartHour: Int32? = nil
     public var quietEndHour: Int32? = nil
+    public var enabled: Bool? = nil
+    public var habitReminders: Bool? = nil
+    public var motivation: Bool? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(windowAlerts: Bool? = nil, windowClosing: Bool? = nil, streakAtRisk: Bool? = nil, streakBroken: Bool? = nil, friendPosted: Bool? = nil, milestone: Bool? = nil, friendRequests: Bool? = nil, nudges: Bool? = nil, quietHours: Bool? = nil, quietStartHour: Int32? = nil, quietEndHour: Int32? = nil) {
+    public init(windowAlerts: Bool? = nil, windowClosing: Bool? = nil, streakAtRisk: Bool? = nil, streakBroken: Bool? = nil, friendPosted: Bool? = nil, milestone: Bool? = nil, friendRequests: Bool? = nil, nudges: Bool? = nil, quietHours: Bool? = nil, quietStartHour: Int32? = nil, quietEndHour: Int32? = nil, enabled: Bool? = nil, habitReminders: Bool? = nil, motivation: Bool? = nil) {
         self.windowAlerts = windowAlerts
         self.windowClosing = windowClosing
         self.streakAtRisk = streakAtRisk
@@ -172,6 +185,9 @@ public struct UpdatePreferencesRequest: Sendable, Equatable {
         self.quietHours = quietHours
         self.quietStartHour = quietStartHour
         self.quietEndHour = quietEndHour
+        self.enabled = enabled
+        self.habitReminders = habitReminders
+        self.motivation = motivation
     }
 }
 

@@ -49,8 +49,8 @@ struct BlobCheck: Sendable {
                 let folder = String(blob.key.description.prefix { $0 != "/" })
                 if folder == "incoming" {
                     if blob.modified < uploadLimit { suspects.append(blob.key) }
-                } else if folder != "exports" {
-                    // Auth keeps exports, and deletes them after a few days.
+                } else if folder != "exports", folder != "habit-files" {
+                    // Auth keeps exports, and streaks files of habits; they delete them after a few days.
                     ofTables[folder, default: []].append(blob.key)
                 }
             }

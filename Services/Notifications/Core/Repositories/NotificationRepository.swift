@@ -22,7 +22,7 @@ package struct NotificationRepository: Sendable {
 
     private static let columns: Query = """
         id, user_id, kind, \(BalanceRepository.wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
-        created_at, read_at, circle_id, code
+        created_at, read_at, circle_id, code, habit_id, on_date
         """
 
     /// Inserts entries.
@@ -32,15 +32,16 @@ package struct NotificationRepository: Sendable {
         _ = try await sql.execute(
             """
             INSERT INTO notification (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id,
-                friendship_id, circle_id, code, created_at)
+                friendship_id, circle_id, code, habit_id, on_date, read_at, created_at)
             SELECT id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, circle_id,
-                code, \(now)
+                code, habit_id, on_date, read_at, \(now)
             FROM unnest(\(ids), \(new.map(\.user)), \(new.map { Int16(clamping: $0.kind.rawValue) }),
                 \(new.map(\.values.wording)), \(new.map(\.values.count)), \(new.map(\.values.others)), \(new.map(\.values.amount)),
                 \(new.map(\.values.subject)), \(new.map(\.values.emoji)), \(new.map(\.actor)), \(new.map(\.streak)),
-                \(new.map(\.friendship)), \(new.map(\.circle)), \(new.map(\.code)))
+                \(new.map(\.friendship)), \(new.map(\.circle)), \(new.map(\.code)), \(new.map(\.habit)), \(new.map(\.date)),
+                \(new.map { $0.isRead ? now : nil }))
                 AS entry (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
-                    circle_id, code)
+                    circle_id, code, habit_id, on_date, read_at)
             """
         )
     }
@@ -146,6 +147,15 @@ package struct NotificationRepository: Sendable {
         }
     }
 
+    /// Unread reminders of a habit and date.
+    package static func unreadReminders(of user: UserID, _ habit: HabitID, on date: CalendarDate, _ sql: Transaction) async throws
+        -> [NotificationID]
+    {
+        try await sql.query(
+            "SELECT id FROM notification WHERE user_id = \(user) AND habit_id = \(habit) AND on_date = \(date) AND read_at IS NULL"
+        ).map { try $0.get(at: 0) }
+    }
+
     /// Whether the user's log shows this entry.
     package static func exists(_ id: NotificationID, of user: UserID, _ sql: Transaction) async throws -> Bool {
         try await !sql.query("SELECT 1 FROM notification WHERE id = \(id) AND user_id = \(user) AND \(isShown(to: user))").isEmpty
@@ -203,7 +213,9 @@ package struct NotificationRepository: Sendable {
             createdAt: try row.get(at: 12),
             readAt: try row.get(at: 13),
             circle: try row.get(at: 14),
-            code: try row.get(at: 15)
+            code: try row.get(at: 15),
+            habit: try row.get(at: 16),
+            date: try row.get(at: 17)
         )
     }
 }

@@ -11,14 +11,13 @@ extension PersonalData {
     private static let log = PersonalTable(
         "notification",
         users: ["user_id": .delete, "actor_id": .delete],
-        references: ["id", "streak_id", "friendship_id", "circle_id"],
+        references: ["id", "streak_id", "friendship_id", "circle_id", "habit_id"],
         exports: [
             PersonalExport(
                 "notifications",
                 [
                     "id", .value("type", "kind"), "wording", "count", "others", "amount", "subject", "emoji", "actor_id",
-                    "streak_id",
-                    "friendship_id", "circle_id", "created_at", "read_at",
+                    "streak_id", "friendship_id", "circle_id", "habit_id", "on_date", "created_at", "read_at",
                 ]
             ) { "user_id = \($0) AND \(NotificationRepository.isShown(to: $0))" }
         ]
@@ -32,7 +31,8 @@ extension PersonalData {
                 "notification_preferences",
                 [
                     "window_alerts", "window_closing", "streak_at_risk", "streak_broken", "friend_posted", "milestone",
-                    "friend_requests", "nudges", "quiet_hours", "quiet_start", "quiet_end",
+                    "friend_requests", "nudges", "enabled", "habit_reminders", "motivation", "quiet_hours", "quiet_start",
+                    "quiet_end",
                 ]
             ) { "user_id = \($0)" }
         ]

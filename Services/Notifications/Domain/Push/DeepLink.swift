@@ -18,16 +18,22 @@ public enum DeepLink {
     ///   - wording: the entry's.
     ///   - streak: nil for what is about none, or about several.
     ///   - circle: nil for what is about none.
+    ///   - habit: nil for what is about none.
     ///   - code: of an invitation; empty for all else.
     public static func path(
         _ kind: NotificationKind,
         wording: Int16,
         streak: StreakID?,
         circle: CircleID? = nil,
+        habit: HabitID? = nil,
         code: String = ""
     ) -> String {
         let detail = streak.map { "streak/\($0)" } ?? "home"
         switch kind {
+        // What is open today, or the habit that it is about.
+        case .habitReminder, .motivation: return habit.map { "habits/\($0)" } ?? "today"
+        case .streakReminder where wording == 0: return "today"
+        case .milestone where habit != nil: return habit.map { "habits/\($0)" } ?? "today"
         case .streakBroken: return wording == Wording.hasNoToken ? paywall(.streakBroken) : detail
         case .streakAtRisk, .streakRecovered, .nudge, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .streakReminder:
             return detail
@@ -35,7 +41,7 @@ public enum DeepLink {
         case .teamInvitation: return code.isEmpty ? "circles" : "circles/join/\(code)"
         case .teamMilestone where wording == Wording.teamRestored: return circle.map { "circles/\($0)" } ?? "circles"
         case .milestone, .teamMilestone: return streak.map { "share-milestone/\($0)" } ?? "home"
-        case .friendPosted, .dailyWindow, .windowClosing, .habitReminder: return "home"
+        case .friendPosted, .dailyWindow, .windowClosing: return "home"
         case .friendRequest: return "friends?tab=requests"
         case .friendAccepted: return "friends"
         case .moderationWarning, .reportUpdate, .test: return "notifications"

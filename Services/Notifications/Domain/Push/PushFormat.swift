@@ -8,6 +8,17 @@ public enum PushFormat {
         case account
     }
 
+    /// Buttons that a notification has.
+    public enum Category: String, CaseIterable, Sendable {
+        /// Complete, skip, snooze.
+        case habitReminder = "habit_reminder"
+        /// Complete and skip: it was put off three times.
+        case lastHabitReminder = "habit_reminder_last"
+    }
+
+    /// How often the reminder of a habit is put off on a date (HA-5).
+    public static let mostSnoozes: Int32 = 3
+
     /// Most bytes of a collapse id (APNs).
     public static let mostCollapseBytes = 64
 }
@@ -16,7 +27,7 @@ extension NotificationKind {
     /// The Android channel through which it is shown.
     public var channel: PushFormat.Channel {
         switch self {
-        case .dailyWindow, .windowClosing, .habitReminder, .streakReminder: .reminders
+        case .dailyWindow, .windowClosing, .habitReminder, .streakReminder, .motivation: .reminders
         case .streakAtRisk, .streakBroken, .streakRecovered, .milestone, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded,
             .teamAtRisk, .teamBroken, .teamMilestone:
             .streaks
@@ -25,8 +36,18 @@ extension NotificationKind {
         }
     }
 
-    /// Whether it may wake the device: what is of use only for a short time.
-    public var isUrgent: Bool {
+    /// The buttons below it, as the app has made them (Expo's notification categories); nil: none.
+    ///
+    /// - Parameter values: of a reminder of a habit: `count` is how often it was put off.
+    public func category(_ values: NotificationValues) -> PushFormat.Category? {
+        guard self == .habitReminder, values.wording == 0 else { return nil }
+        return values.count < PushFormat.mostSnoozes ? .habitReminder : .lastHabitReminder
+    }
+
+    /// Whether it may wake the device: what is of use only for a short time. What confirms an action makes no sound either.
+    public func isUrgent(_ wording: Int16) -> Bool { isUrgent && !isConfirmation(wording) }
+
+    private var isUrgent: Bool {
         switch self {
         case .dailyWindow, .windowClosing, .streakAtRisk, .teamAtRisk, .nudge, .friendRequest, .habitReminder, .streakReminder,
             .test:
@@ -37,7 +58,7 @@ extension NotificationKind {
 
     /// What replaces an earlier push on the screen: one of the same kind about the same thing. At most 64 bytes.
     ///
-    /// - Parameter subject: the id of the streak or friendship; nil: the kind alone, or for what must not be replaced the entry itself.
+    /// - Parameter subject: the id of the streak, habit or friendship; nil: the kind alone, or for what must not be replaced the entry itself.
     public func collapseID(subject: String?, entry: String) -> String {
         switch self {
         case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt: "\(name):\(entry)"

@@ -80,7 +80,8 @@ extension NotificationKind {
         case .dailyWindow: .hours(2)
         case .windowClosing: .minutes(30)
         case .streakAtRisk, .teamAtRisk, .streakReminder: .hours(3)
-        case .habitReminder: .hours(1)
+        case .habitReminder: .hours(3)
+        case .motivation: .hours(2)
         case .test: .minutes(10)
         case .friendAccepted, .friendPosted, .nudge, .milestone, .streakBroken, .streakRecovered, .freezeUsed, .lastFreeze,
             .repairOffer, .pauseEnded, .teamJoined, .teamBroken, .teamMilestone:

@@ -1,4 +1,4 @@
-/// A switch of the preferences (NO-2). All are on by default.
+/// A switch of the preferences (NO-2). All are on by default but `motivation`.
 public enum PushSwitch: String, CaseIterable, Hashable, Sendable {
     case windowAlerts
     case windowClosing
@@ -8,6 +8,10 @@ public enum PushSwitch: String, CaseIterable, Hashable, Sendable {
     case milestone
     case friendRequests
     case nudges
+    /// All kinds that have a switch.
+    case enabled
+    case habitReminders
+    case motivation
 }
 
 /// What a user wants pushed, and when not (NO-2).
@@ -17,18 +21,24 @@ public struct PushPreferences: Hashable, Sendable {
     /// nil: the user wants none.
     public var quiet: QuietHours?
 
-    public init(off: Set<PushSwitch> = [], quiet: QuietHours? = .standard) {
+    /// What is off for who has changed nothing.
+    public static let offAtFirst: Set<PushSwitch> = [.motivation]
+
+    public init(off: Set<PushSwitch> = Self.offAtFirst, quiet: QuietHours? = .standard) {
         self.off = off
         self.quiet = quiet
     }
 
     /// Whether a kind may be pushed.
-    public func allow(_ kind: NotificationKind) -> Bool { kind.pushSwitch.map { !off.contains($0) } ?? true }
+    public func allow(_ kind: NotificationKind) -> Bool { kind.pushSwitch.map(isOn) ?? true }
+
+    /// Whether a switch is on, and all of them together.
+    public func isOn(_ push: PushSwitch) -> Bool { !off.contains(push) && !off.contains(.enabled) }
 }
 
 extension NotificationKind {
-    /// The switch of a kind; nil: it cannot be switched off here (moderation, receipts, security; what users ask for themselves, as the
-    /// reminder of a habit, is switched off where it was asked for).
+    /// The switch of a kind; nil: it cannot be switched off (moderation, receipts, security, the test push). Ripple's "daily reminders" are
+    /// `habitReminders`, its "streak reminders" `streakAtRisk`.
     public var pushSwitch: PushSwitch? {
         switch self {
         case .dailyWindow: .windowAlerts
@@ -39,7 +49,9 @@ extension NotificationKind {
         case .milestone, .teamMilestone: .milestone
         case .friendRequest, .friendAccepted, .teamInvitation, .teamJoined: .friendRequests
         case .nudge: .nudges
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .habitReminder, .test: nil
+        case .habitReminder: .habitReminders
+        case .motivation: .motivation
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test: nil
         }
     }
 }

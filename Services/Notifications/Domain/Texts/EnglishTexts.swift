@@ -2,7 +2,7 @@
 enum EnglishTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "your friend"
-        if let text = soloText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
         case .friendAccepted:
@@ -10,9 +10,11 @@ enum EnglishTexts: Texts {
         case .nudge: return NotificationText("👉 \(name) nudged you", "\(name) is waiting for your snap. Keep the streak alive 🔥")
         case .dailyWindow, .windowClosing: return window(kind, values, name)
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
-        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder: return solo(kind, values)
+        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
-        case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test: return account(kind, values)
+        case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
+            .motivation:
+            return account(kind, values)
         }
     }
 
@@ -78,13 +80,7 @@ enum EnglishTexts: Texts {
                 "💔 Your \(streak) is broken!",
                 "Repair it within \(counted(values.amount, "hour", "hours"))?"
             )
-        case .pauseEnded: return NotificationText("👋 Welcome back!", "Resume your streak today!")
-        case .habitReminder: return NotificationText(values.subject, "Time to complete your habit!")
-        default:
-            return NotificationText(
-                "Don't break your streak!",
-                "You have \(counted(values.amount, "habit", "habits")) left to complete today"
-            )
+        default: return NotificationText("👋 Welcome back!", "Resume your streak today!")
         }
     }
 

@@ -2,7 +2,7 @@
 enum GermanTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "Dein Freund"
-        if let text = soloText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 Neue Freundschaftsanfrage", "\(name) will einen Streak mit dir beginnen!")
         case .friendAccepted:
@@ -11,9 +11,11 @@ enum GermanTexts: Texts {
             return NotificationText("👉 \(name) stupst dich an", "\(name) wartet auf deinen Snap. Halte den Streak am Leben 🔥")
         case .dailyWindow, .windowClosing: return window(kind, values, name)
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
-        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder: return solo(kind, values)
+        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
-        case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test: return account(kind, values)
+        case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
+            .motivation:
+            return account(kind, values)
         }
     }
 
@@ -87,13 +89,7 @@ enum GermanTexts: Texts {
                 "💔 Dein \(streak) ist gerissen!",
                 "Innerhalb von \(counted(values.amount, "Stunde", "Stunden")) reparieren?"
             )
-        case .pauseEnded: return NotificationText("👋 Willkommen zurück!", "Setze deinen Streak heute fort!")
-        case .habitReminder: return NotificationText(values.subject, "Zeit für deine Gewohnheit!")
-        default:
-            return NotificationText(
-                "Lass deinen Streak nicht reißen!",
-                "Heute \(values.amount == 1 ? "ist" : "sind") noch \(counted(values.amount, "Gewohnheit", "Gewohnheiten")) offen"
-            )
+        default: return NotificationText("👋 Willkommen zurück!", "Setze deinen Streak heute fort!")
         }
     }
 

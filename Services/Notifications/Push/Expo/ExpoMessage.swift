@@ -14,18 +14,26 @@ struct ExpoMessage: Encodable, Sendable {
         let currentStreak: Int32?
         let hoursRemaining: Int32?
         let milestone: Int32?
+        let habit_id: String?
+        /// The date of a reminder of a habit, and which one of it: for the app's call when a button is tapped.
+        let date: String?
+        let reminder_number: Int32?
+        let icon: String?
     }
 
     let to: String
     let title: String
     let body: String
     let data: Content
-    let sound: String
+    /// nil: none.
+    let sound: String?
     let badge: Int32
     /// Seconds for which it may be kept for a device that is off.
     let ttl: Int64
     let priority: String
     let channelId: String
+    /// Which buttons it has.
+    let categoryId: String?
     /// What replaces an earlier push on the screen: on iOS and on Android.
     let collapseId: String
     let tag: String
@@ -53,14 +61,17 @@ struct ExpoMessage: Encodable, Sendable {
         to = device.token
         title = text.title
         body = text.body
-        sound = "default"
+        let isConfirmation = kind.isConfirmation(entry.values.wording)
+        sound = isConfirmation ? nil : "default"
         badge = unread
         ttl = min(max((uselessAt - now).seconds, 1), Self.mostSeconds)
-        priority = kind.isUrgent ? "high" : "default"
+        priority = kind.isUrgent(entry.values.wording) ? "high" : isConfirmation ? "normal" : "default"
         channelId = kind.channel.rawValue
-        // A circle before its streak: all of one circle is about it.
+        categoryId = kind.category(entry.values)?.rawValue
+        // A circle or habit before its streak: all of one circle is about it.
         let subject =
-            entry.circle.map { "\($0)" } ?? entry.streak.map { "\($0)" } ?? entry.friendship.map { "\($0)" }
+            entry.circle.map { "\($0)" } ?? entry.habit.map { "\($0)" } ?? entry.streak.map { "\($0)" }
+            ?? entry.friendship.map { "\($0)" }
         collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
         tag = collapseId
         data = Content(
@@ -68,10 +79,14 @@ struct ExpoMessage: Encodable, Sendable {
             notification_id: "\(entry.id)",
             deep_link: link,
             streak_id: entry.streak.map { "\($0)" },
-            streakType: kind.channel == .streaks ? "daily_snap" : nil,
+            streakType: kind.channel == .streaks ? entry.habit == nil ? "daily_snap" : "habit" : nil,
             currentStreak: kind.channel == .streaks && entry.values.count > 0 ? entry.values.count : nil,
             hoursRemaining: kind == .streakAtRisk ? entry.values.amount : nil,
-            milestone: kind == .milestone ? entry.values.count : nil
+            milestone: kind == .milestone ? entry.values.count : nil,
+            habit_id: entry.habit.map { "\($0)" },
+            date: entry.date.map { "\($0)" },
+            reminder_number: categoryId == nil ? nil : entry.values.count,
+            icon: entry.habit != nil && !entry.values.emoji.isEmpty ? entry.values.emoji : nil
         )
     }
 }

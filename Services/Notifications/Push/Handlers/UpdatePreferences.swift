@@ -5,7 +5,8 @@ internal import NotificationsCore
 internal import NotificationsDomain
 internal import ServiceRuntime
 
-/// NO-2: changes what is given. It holds for pushes that are queued already, too.
+/// NO-2: changes what is given. It holds for pushes that are queued already, too. Whether the user wants words of motivation is emitted: who
+/// does not want them has none in the log either.
 struct UpdatePreferences: MutationHandler {
     let mutations: Mutations
 
@@ -18,10 +19,15 @@ struct UpdatePreferences: MutationHandler {
             quietEnd: request.quietEndHour
         )
         return try await mutations.once(context, request) { work in
+            let before = try await PreferencesRepository.lock(user, work.sql)
             let stored = try await PreferencesRepository.update(user, change, work.sql)
             // As they are after it: one of the two may have been set before.
             guard QuietHours(start: Int(stored.quietStart), end: Int(stored.quietEnd)) != nil else {
                 throw ServiceError.validation(field: "quiet_end_hour", "must differ from quiet_start_hour")
+            }
+            let isOn = stored.preferences.isOn(.motivation)
+            if isOn != before.preferences.isOn(.motivation) {
+                try await work.emit(MotivationSwitched(userID: user, isOn: isOn, at: work.now))
             }
             return Preferences(stored)
         }

@@ -36,6 +36,8 @@ package struct HabitBook: Sendable {
         package var target: Amount?
         /// Of a restored habit: its versions, skips, times in the archive and reported milestones, instead of `schedule` and `target`.
         package var entries: HabitEntries?
+        /// Of a restored habit: its pauses, those that are over too.
+        package var pauses: [StreakLedger.Pause] = []
         /// Of a restored habit: when it began.
         package var createdAt: Instant?
 
@@ -54,15 +56,16 @@ package struct HabitBook: Sendable {
     package func lock(_ ids: some Collection<HabitID>, includesDeleted: Bool = false) async throws -> [HabitID: Locked] {
         guard !ids.isEmpty else { return [:] }
         let wanted = Array(Set(ids))
-        let visible: Query = includesDeleted ? "true" : "h.deleted_at IS NULL"
-        let streaks = try await HabitRepository.streaks(of: user, wanted, visible, work.sql)
-        var stored = try await writer.store.lock(streaks, work.sql)
-        let stale = try await HabitRepository.staleStreaks(among: streaks, work.sql)
+        let visible: Query = includesDeleted ? "h.id = ANY(\(wanted))" : "h.id = ANY(\(wanted)) AND h.deleted_at IS NULL"
+        // The account is locked: no other change comes between. Only a clock makes rows stale, and these are made again before they are shown.
+        var records = try await HabitRepository.records(of: user, where: visible, work.sql)
+        var stored = try await writer.store.lock(records.map(\.streak), work.sql)
+        let stale = Set(records.filter { $0.asOf == HabitDays.stale }.map(\.streak))
         if !stale.isEmpty {
             try await store.bringUpToDate(stored.filter { stale.contains($0.row.id) }, work)
-            stored = try await writer.store.lock(streaks, work.sql)
+            stored = try await writer.store.lock(records.map(\.streak), work.sql)
+            records = try await HabitRepository.records(of: user, where: visible, work.sql)
         }
-        let records = try await HabitRepository.records(of: user, where: "h.id = ANY(\(wanted)) AND \(visible)", work.sql)
         let byStreak = Dictionary(stored.map { ($0.row.id, $0) }) { first, _ in first }
         var locked: [HabitID: Locked] = [:]
         for record in records {
@@ -75,6 +78,14 @@ package struct HabitBook: Sendable {
     package func lock(_ id: HabitID, includesDeleted: Bool = false) async throws -> Locked {
         guard let habit = try await lock([id], includesDeleted: includesDeleted)[id] else { throw ServiceError.habitNotFound }
         return habit
+    }
+
+    /// Brings all habits of the user to the date that their clock shows, as `HabitStore.refresh` does: for who reads more of them in this change
+    /// than those that are locked.
+    package func refresh() async throws {
+        let outdated = try await HabitRepository.outdated(of: user, today: date.today, work.sql)
+        guard !outdated.isEmpty else { return }
+        try await store.bringUpToDate(try await writer.store.lock(outdated, work.sql), work)
     }
 
     // MARK: habits
@@ -110,6 +121,7 @@ package struct HabitBook: Sendable {
         if isAbove { entries.archive(from: date.today) }
         var streak = StreakWriter.NewStreak(.habit, of: [user], key: "\(user) \(id)")
         streak.habit = entries
+        streak.pauses = new.pauses
         streak.startedAt = new.createdAt
         streak.origin = HabitOrigin(user: user, sequence: account.sequence)
         var stamp = stamp

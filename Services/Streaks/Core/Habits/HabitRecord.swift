@@ -102,7 +102,7 @@ extension HabitRecord {
 
 extension HabitWeek {
     /// - Parameter first: the column of its first date; nil when that is null.
-    init?(_ row: Row, at first: Int) throws {
+    package init?(_ row: Row, at first: Int) throws {
         guard let from = try row.get(at: first, as: CalendarDate?.self),
             let through = try row.get(at: first + 1, as: CalendarDate?.self)
         else { return nil }

@@ -63,18 +63,21 @@ package struct HabitStore: Sendable {
     ///
     /// - Throws: `ServiceError.unknownHabitUser` when nothing is known of the user here yet (`knowing`).
     package func open(_ user: UserID, _ work: UnitOfWork) async throws -> HabitBook {
-        let account = try await HabitAccountRepository.open(user, at: work.now, ids: work.ids, work.sql)
+        // One round trip: the account first, whose lock orders the changes.
+        let account = try HabitAccountRepository.queueOpen(user, at: work.now, work.sql)
+        let zones = try work.sql.enqueue(ZoneRepository.query(of: [user]))
+        let isPremium = try await EntitlementReplica().isPremium(user, now: work.now, work.sql)
         return HabitBook(
             store: self,
             work: work,
-            account: account,
-            date: HabitDate(try await zones(of: user, work), at: work.now),
-            isPremium: try await EntitlementReplica().isPremium(user, now: work.now, work.sql)
+            account: try await HabitAccountRepository.opened(account, user, at: work.now, ids: work.ids, work.sql),
+            date: HabitDate(try await known(zones, of: user, work), at: work.now),
+            isPremium: isPremium
         )
     }
 
-    private func zones(of user: UserID, _ work: UnitOfWork) async throws -> ZoneHistory {
-        if let known = try await ZoneRepository.histories(of: [user], work.sql)[user] { return known }
+    private func known(_ zones: QueuedStatement, of user: UserID, _ work: UnitOfWork) async throws -> ZoneHistory {
+        if let known = try await ZoneRepository.histories(try await zones.rows())[user] { return known }
         guard let profile = try await profiles.knownHere([user], work.sql)[user], profile.status != .deleted else {
             throw ServiceError.unknownHabitUser
         }

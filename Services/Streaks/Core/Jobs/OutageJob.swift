@@ -31,6 +31,8 @@ struct OutageJob: Sendable {
         try await work.run(trace: "", requestID: "") { [writer] work in
             guard var outage = try await OutageRepository.lockUnfinished(at: now, work.sql) else { return 0 }
             let page = try await OutageRepository.page(of: outage, limit: Self.batch, work.sql)
+            // What became of the dates of habits is stored, also where nothing was at stake: it is made again when it is read.
+            try HabitDays.setStale(after: outage.reached, through: page.reached, since: outage.from, work.sql)
             try await writer.settle(try await writer.store.lock(page.touched, work.sql), urgency: .soon, work)
             outage.reached = page.reached ?? outage.reached
             let finishedAt = page.reached == nil ? work.now : nil

@@ -7,13 +7,29 @@ package enum HabitAccountRepository {
     /// Locks the account until the end of the transaction and gives out the next number. A user's first change makes the account with the
     /// five categories of the start (HA-19).
     static func open(_ user: UserID, at now: Instant, ids: any IDSource, _ sql: Transaction) async throws -> HabitAccount {
-        let rows = try await sql.query(
+        try await opened(try queueOpen(user, at: now, sql), user, at: now, ids: ids, sql)
+    }
+
+    /// The first part of `open`, for who sends more with it.
+    static func queueOpen(_ user: UserID, at now: Instant, _ sql: Transaction) throws -> QueuedStatement {
+        try sql.enqueue(
             """
             INSERT INTO habit_account AS known (user_id, created_at) VALUES (\(user), \(now))
             ON CONFLICT (user_id) DO UPDATE SET sequence = known.sequence + 1
             RETURNING \(HabitAccount.columns)
             """
         )
+    }
+
+    /// The second part of `open`.
+    static func opened(
+        _ queued: QueuedStatement,
+        _ user: UserID,
+        at now: Instant,
+        ids: any IDSource,
+        _ sql: Transaction
+    ) async throws -> HabitAccount {
+        let rows = try await queued.rows()
         guard let row = rows.first else { throw ServiceError.internal }
         let account = try HabitAccount(row, of: user)
         if account.sequence == 1 {

@@ -125,6 +125,20 @@ enum HabitDays {
         )
     }
 
+    /// The rows of these habits must be made again that reach to an outage: it excuses dates of them (SD-7).
+    ///
+    /// - Parameters:
+    ///   - first: streaks with later ids; nil: from the first one.
+    ///   - last: and with ids up to this; nil: all.
+    ///   - instant: the beginning of the outage.
+    static func setStale(after first: StreakID?, through last: StreakID?, since instant: Instant, _ sql: Transaction) throws {
+        let from = first.map { "streak_id > \($0)" as Query } ?? "true"
+        let through = last.map { "streak_id <= \($0)" as Query } ?? "true"
+        // Some zone's clock may show the date before.
+        let date = Zone.utc.date(at: instant).advanced(by: -1)
+        try sql.enqueue("UPDATE habit SET as_of = \(stale) WHERE \(from) AND \(through) AND as_of >= \(date)")
+    }
+
     /// The rows of a user's habits must be made again: which dates their clock has shown is another now (SD-3).
     static func setStale(of user: UserID, _ sql: Transaction) throws {
         try sql.enqueue("UPDATE habit SET as_of = \(stale) WHERE user_id = \(user)")
@@ -146,6 +160,22 @@ extension HabitRun.End {
         case (2, let date?): self = .scheduleChanged(date)
         default: return nil
         }
+    }
+}
+
+extension HabitRun {
+    /// In the order `init` reads them, of `habit_run`.
+    package static let columns: Query = "from_date, through_date, count, counts, ended, ended_on"
+
+    /// - Parameter first: the column at which `columns` begin.
+    package init(_ row: Row, at first: Int = 0) throws {
+        self.init(
+            from: try row.get(at: first),
+            through: try row.get(at: first + 1),
+            count: Int(try row.get(at: first + 2, as: Int32.self)),
+            unit: Schedule.Unit(stored: try row.get(at: first + 3)) ?? .dates,
+            end: End(stored: try row.get(at: first + 4), try row.get(at: first + 5))
+        )
     }
 }
 

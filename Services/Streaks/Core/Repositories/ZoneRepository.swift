@@ -25,11 +25,12 @@ package struct UserClock: Sendable {
 package enum ZoneRepository {
     /// The histories of these users; an unknown one is absent.
     package static func histories(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: ZoneHistory] {
-        try await histories(
-            try await sql.query(
-                "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
-            )
-        )
+        try await histories(try await sql.query(query(of: users)))
+    }
+
+    /// The statement of `histories`, for who reads more at the same time.
+    package static func query(of users: [UserID]) -> Query {
+        "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
     }
 
     /// The clocks of these users.
@@ -69,7 +70,8 @@ package enum ZoneRepository {
         ) == 1
     }
 
-    private static func histories(_ rows: [Row]) async throws -> [UserID: ZoneHistory] {
+    /// - Parameter rows: of `query`.
+    package static func histories(_ rows: [Row]) async throws -> [UserID: ZoneHistory] {
         var entries: [UserID: [ZoneHistory.Entry]] = [:]
         var slice = TimeSlice()
         for (index, row) in rows.enumerated() {

@@ -61,7 +61,7 @@ package struct PlannedChange: Sendable {
         (row, now, isStart, contribution) = (stored.row, state.asOf, true, nil)
         change = StreakChange(ledger: stored.ledger, before: state, state: state, effects: [], creditedTo: nil)
         var empty = stored.ledger
-        empty.freezeGrants = []
+        (empty.freezeGrants, empty.pauses) = ([], [])
         entries = LedgerEntries(of: stored.row.id, from: empty, to: stored.ledger, operation: operation)
         (newCheckpoint, dropsCheckpoint) = (nil, false)
     }

@@ -34,6 +34,8 @@ package struct StreakWriter: Sendable {
         package var first: FirstActivity?
         /// Of a habit: its schedule, and of a restored one what its ledger has besides completions.
         package var habit: HabitEntries?
+        /// Of a habit that is restored: its pauses, those that are over too.
+        package var pauses: [StreakLedger.Pause] = []
         /// Of a habit that is restored: when it began.
         package var startedAt: Instant?
         /// Of a habit: on whose behalf it begins.
@@ -78,6 +80,7 @@ package struct StreakWriter: Sendable {
             participants: new.members.sorted().map { user in
                 StreakLedger.Participant(user, zones: zones[user] ?? ZoneHistory(.utc), plans: plans[user] ?? PlanHistory())
             },
+            pauses: new.pauses,
             freezeGrants: grants,
             habit: new.habit
         )

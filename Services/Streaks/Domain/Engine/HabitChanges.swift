@@ -15,7 +15,7 @@ extension StreakLedger {
         guard (0...6).contains(weekStart) else { throw .validation(field: "first_day_of_week", "must be from 0 to 6") }
         if let target {
             guard target > .zero, target <= .largest else {
-                throw .validation(field: "target_value", "must be above 0 and at most 1000000000")
+                throw .validation(field: "target_value", "Please enter a valid number")
             }
         }
         while state.habit?.days[from]?.status == .done { from = from.advanced(by: 1) }

@@ -102,7 +102,7 @@ public struct Amount: Hashable, Comparable, Sendable {
     /// - Throws: `VALIDATION_ERROR` naming `field` when it is not above 0, has more than 3 places, exceeds 10⁹ or is no number.
     public init(_ value: Double, field: String) throws(ServiceError) {
         guard value.isFinite, value > 0, value <= 1e9 else {
-            throw .validation(field: field, "must be above 0 and at most 1000000000")
+            throw .validation(field: field, "Please enter a valid number")
         }
         let thousandths = Int64((value * 1000).rounded())
         // The nearest number with 3 places must be the one that was meant.

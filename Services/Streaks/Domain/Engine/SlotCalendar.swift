@@ -15,6 +15,9 @@ struct SlotCalendar {
         firstDate = ledger.habit == nil ? nil : ledger.firstDate
     }
 
+    /// Of a habit.
+    init(versions: [Version], firstDate: CalendarDate) { (self.versions, self.firstDate) = (versions, firstDate) }
+
     private func index(_ date: CalendarDate) -> Int {
         versions.count == 1 ? 0 : versions.lastIndex { $0.from <= date } ?? 0
     }

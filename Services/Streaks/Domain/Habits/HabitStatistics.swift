@@ -11,6 +11,19 @@ public struct HabitRate: Hashable, Sendable {
     /// 0…1; nil when nothing counted.
     public var share: Double? { counted > 0 ? Double(done) / Double(counted) : nil }
 
+    /// 0…100, rounded; 100 only when all are done and 0 only when none is. nil when nothing counted.
+    public var percent: Int? {
+        guard counted > 0 else { return nil }
+        if done == 0 || done >= counted { return done == 0 ? 0 : 100 }
+        return min(99, max(1, (done * 200 + counted) / (counted * 2)))
+    }
+
+    /// In points of a hundred against an earlier rate, rounded; nil when either has nothing that counted (HA-16).
+    public func trend(since before: Self) -> Int? {
+        guard let now = share, let past = before.share else { return nil }
+        return Int(((now - past) * 100).rounded())
+    }
+
     public static func + (left: Self, right: Self) -> Self {
         Self(done: left.done + right.done, counted: left.counted + right.counted)
     }
@@ -67,19 +80,24 @@ public struct HabitStatistics: Hashable, Sendable {
             completions += day.completions
         }
         rate = now
-        if let now = now.share, let past = past.share { trend = Int(((now - past) * 100).rounded()) } else { trend = nil }
+        trend = now.trend(since: past)
+    }
+}
+
+extension HabitDay.Outcome {
+    /// What a slot adds to a rate, unless it is excused, or open and not done.
+    var rate: HabitRate {
+        switch self {
+        case .done: HabitRate(done: 1, counted: 1)
+        case .missed: HabitRate(done: 0, counted: 1)
+        case .excused, .open: HabitRate()
+        }
     }
 }
 
 extension HabitDay {
-    /// What it adds to a rate: a slot that ends on it, unless it is excused, or open and not done.
-    public var rate: HabitRate {
-        switch outcome {
-        case .done: HabitRate(done: 1, counted: 1)
-        case .missed: HabitRate(done: 0, counted: 1)
-        case .excused, .open, nil: HabitRate()
-        }
-    }
+    /// What it adds to a rate: the slot that ends on it.
+    public var rate: HabitRate { outcome?.rate ?? HabitRate() }
 }
 
 /// How steadily a habit was kept over the last 90 dates (HA-4, HA-16).
@@ -106,15 +124,25 @@ public struct HabitConsistency: Hashable, Sendable {
     /// nil when fewer than 7 due dates counted. A week counts as many due dates as it needs.
     public init?(_ days: some Sequence<(date: CalendarDate, day: HabitDay)>, until today: CalendarDate, since start: CalendarDate)
     {
-        let first = max(today.advanced(by: 1 - Self.reach), start)
-        guard first <= today else { return nil }
+        guard let dates = Self.dates(until: today, since: start) else { return nil }
         var (rate, due, done) = (HabitRate(), 0, 0)
-        for (date, day) in days where date >= first && (date <= today || day.outcome == .done) {
+        for (date, day) in days where date >= dates.lowerBound && (date <= today || day.outcome == .done) {
             rate = rate + day.rate
             due += day.rate.counted * day.dueDates
             if date <= today, day.status == .done || day.status == .extra { done += 1 }
         }
-        guard due >= Self.fewestDueDates else { return nil }
+        self.init(rate, dueDates: due, datesDone: done, of: dates.count)
+    }
+
+    /// From sums over the dates of `dates(until:since:)`.
+    ///
+    /// - Parameters:
+    ///   - rate: slots, with a week that is done before it is over.
+    ///   - dueDates: of the slots that counted: of each 1, of a week as many as it needs. Fewer than 7 give nil.
+    ///   - datesDone: extra ones too.
+    ///   - dates: how many dates these are.
+    public init?(_ rate: HabitRate, dueDates: Int, datesDone: Int, of dates: Int) {
+        guard dueDates >= Self.fewestDueDates, rate.counted > 0, dates > 0 else { return nil }
         score = rate.done * 100 / rate.counted
         grade =
             switch score {
@@ -124,21 +152,38 @@ public struct HabitConsistency: Hashable, Sendable {
             case 60..<70: .d
             default: .f
             }
-        let dates = first.distance(to: today) + 1
-        tenthsOfDatesPerWeek = (done * 70 * 2 + dates) / (dates * 2)
+        tenthsOfDatesPerWeek = (datesDone * 70 * 2 + dates) / (dates * 2)
     }
+
+    /// The dates it is about: the last 90, from the start at the earliest; nil when the start is still to come.
+    public static func dates(until today: CalendarDate, since start: CalendarDate) -> ClosedRange<CalendarDate>? {
+        let first = max(today.advanced(by: 1 - reach), start)
+        return first <= today ? first...today : nil
+    }
+
+    /// The seed's explanation.
+    public var text: String {
+        let (days, tenths) = tenthsOfDatesPerWeek.quotientAndRemainder(dividingBy: 10)
+        let number = tenths == 0 ? "\(days)" : "\(days).\(tenths)"
+        return "You complete this habit \(number) \(number == "1" ? "day" : "days") per week on average"
+    }
+}
+
+extension Schedule.Unit {
+    /// How many dates one of what it counts stands for, to compare runs of both units.
+    public var dates: Int { self == .weeks ? 7 : 1 }
 }
 
 /// The mean of the counts of several habits, weeks as 7 dates, rounded down (HA-16); 0 without habits.
 public func averageStreak(_ counts: some Collection<(count: Int, unit: Schedule.Unit)>) -> Int {
     guard !counts.isEmpty else { return 0 }
-    return counts.reduce(0) { $0 + $1.count * ($1.unit == .weeks ? 7 : 1) } / counts.count
+    return counts.reduce(0) { $0 + $1.count * $1.unit.dates } / counts.count
 }
 
 /// The run with the highest count, of equal ones the latest; weeks count as 7 dates.
-func bestRun(_ runs: some Sequence<HabitRun>) -> HabitRun? {
+public func bestRun(_ runs: some Sequence<HabitRun>) -> HabitRun? {
     runs.max { one, other in
-        let (left, right) = (one.count * (one.unit == .weeks ? 7 : 1), other.count * (other.unit == .weeks ? 7 : 1))
+        let (left, right) = (one.count * one.unit.dates, other.count * other.unit.dates)
         return (left, one.from) < (right, other.from)
     }
 }

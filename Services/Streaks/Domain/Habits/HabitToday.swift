@@ -30,7 +30,7 @@ public struct HabitOfToday: Hashable, Sendable {
     }
 
     /// Whether the screen lists it: everything that can be done on the date or was.
-    var isListed: Bool {
+    public var isListed: Bool {
         switch day.status {
         case .done, .partial, .missed, .open, .free, .skipped, .excused, .extra: true
         case .paused, .archived, .notDue: false
@@ -38,7 +38,7 @@ public struct HabitOfToday: Hashable, Sendable {
     }
 
     /// nil: anytime.
-    var section: PartOfDay? { reminderHour.map(PartOfDay.init(hour:)) }
+    public var section: PartOfDay? { reminderHour.map(PartOfDay.init(hour:)) }
 }
 
 /// The head of the Today screen (HA-15).

@@ -714,7 +714,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_reply__desc
   (ProtobufCMessageInit) streaksnap__notifications__v1__list_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[13] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[15] =
 {
   {
     "id",
@@ -872,6 +872,30 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notificatio
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "habit_id",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, _habit_id_case),
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, habit_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, _date_case),
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__notification_item__field_indices_by_name[] = {
   9,   /* field[9] = actor */
@@ -879,8 +903,10 @@ static const unsigned streaksnap__notifications__v1__notification_item__field_in
   3,   /* field[3] = body */
   12,   /* field[12] = circle_id */
   7,   /* field[7] = created_at */
+  14,   /* field[14] = date */
   10,   /* field[10] = deep_link */
   6,   /* field[6] = friendship_id */
+  13,   /* field[13] = habit_id */
   0,   /* field[0] = id */
   8,   /* field[8] = read_at */
   11,   /* field[11] = request_state */
@@ -891,7 +917,7 @@ static const unsigned streaksnap__notifications__v1__notification_item__field_in
 static const ProtobufCIntRange streaksnap__notifications__v1__notification_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_item__descriptor =
 {
@@ -901,7 +927,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_ite
   "Streaksnap__Notifications__V1__NotificationItem",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__NotificationItem),
-  13,
+  15,
   streaksnap__notifications__v1__notification_item__field_descriptors,
   streaksnap__notifications__v1__notification_item__field_indices_by_name,
   1,  streaksnap__notifications__v1__notification_item__number_ranges,
@@ -1249,7 +1275,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_reply__de
   (ProtobufCMessageInit) streaksnap__notifications__v1__delete_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[27] =
+static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[28] =
 {
   { "KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED", 0 },
   { "KIND_FRIEND_REQUEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FRIEND_REQUEST", 1 },
@@ -1278,11 +1304,12 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values
   { "KIND_PURCHASE_RECEIPT", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PURCHASE_RECEIPT", 24 },
   { "KIND_REPORT_UPDATE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPORT_UPDATE", 25 },
   { "KIND_TEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST", 26 },
+  { "KIND_MOTIVATION", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_MOTIVATION", 27 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__kind__value_ranges[] = {
-{0, 0},{0, 27}
+{0, 0},{0, 28}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[27] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[28] =
 {
   { "KIND_DAILY_WINDOW", 9 },
   { "KIND_EXPORT_READY", 12 },
@@ -1294,6 +1321,7 @@ static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_v
   { "KIND_LAST_FREEZE", 14 },
   { "KIND_MILESTONE", 4 },
   { "KIND_MODERATION_WARNING", 8 },
+  { "KIND_MOTIVATION", 27 },
   { "KIND_NUDGE", 7 },
   { "KIND_PAUSE_ENDED", 16 },
   { "KIND_PURCHASE_RECEIPT", 24 },
@@ -1319,9 +1347,9 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
   "Kind",
   "Streaksnap__Notifications__V1__Kind",
   "streaksnap.notifications.v1",
-  27,
+  28,
   streaksnap__notifications__v1__kind__enum_values_by_number,
-  27,
+  28,
   streaksnap__notifications__v1__kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__kind__value_ranges,

@@ -97,6 +97,51 @@ void   streaksnap__notifications__v1__opened_count__free_unpacked
   assert(message->base.descriptor == &streaksnap__notifications__v1__opened_count__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__notifications__v1__motivation_switched__init
+                     (Streaksnap__Notifications__V1__MotivationSwitched         *message)
+{
+  static const Streaksnap__Notifications__V1__MotivationSwitched init_value = STREAKSNAP__NOTIFICATIONS__V1__MOTIVATION_SWITCHED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__motivation_switched__get_packed_size
+                     (const Streaksnap__Notifications__V1__MotivationSwitched *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__motivation_switched__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__motivation_switched__pack
+                     (const Streaksnap__Notifications__V1__MotivationSwitched *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__motivation_switched__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__motivation_switched__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MotivationSwitched *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__motivation_switched__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__MotivationSwitched *
+       streaksnap__notifications__v1__motivation_switched__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__MotivationSwitched *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__motivation_switched__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__motivation_switched__free_unpacked
+                     (Streaksnap__Notifications__V1__MotivationSwitched *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__motivation_switched__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__notifications__v1__notification_delivered__init
                      (Streaksnap__Notifications__V1__NotificationDelivered         *message)
 {
@@ -339,6 +384,70 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__opened_count__de
   streaksnap__notifications__v1__opened_count__field_indices_by_name,
   1,  streaksnap__notifications__v1__opened_count__number_ranges,
   (ProtobufCMessageInit) streaksnap__notifications__v1__opened_count__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__motivation_switched__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MotivationSwitched, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_on",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MotivationSwitched, is_on),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MotivationSwitched, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__motivation_switched__field_indices_by_name[] = {
+  2,   /* field[2] = at */
+  1,   /* field[1] = is_on */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__motivation_switched__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__motivation_switched__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.MotivationSwitched",
+  "MotivationSwitched",
+  "Streaksnap__Notifications__V1__MotivationSwitched",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__MotivationSwitched),
+  3,
+  streaksnap__notifications__v1__motivation_switched__field_descriptors,
+  streaksnap__notifications__v1__motivation_switched__field_indices_by_name,
+  1,  streaksnap__notifications__v1__motivation_switched__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__motivation_switched__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_delivered__field_descriptors[3] =

@@ -621,7 +621,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__get_preferences_
   (ProtobufCMessageInit) streaksnap__notifications__v1__get_preferences_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__preferences__field_descriptors[11] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__preferences__field_descriptors[14] =
 {
   {
     "window_alerts",
@@ -755,11 +755,50 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__preferences
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "enabled",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__Preferences, enabled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "habit_reminders",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__Preferences, habit_reminders),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "motivation",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__Preferences, motivation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__preferences__field_indices_by_name[] = {
+  11,   /* field[11] = enabled */
   4,   /* field[4] = friend_posted */
   6,   /* field[6] = friend_requests */
+  12,   /* field[12] = habit_reminders */
   5,   /* field[5] = milestone */
+  13,   /* field[13] = motivation */
   7,   /* field[7] = nudges */
   10,   /* field[10] = quiet_end_hour */
   8,   /* field[8] = quiet_hours */
@@ -772,7 +811,7 @@ static const unsigned streaksnap__notifications__v1__preferences__field_indices_
 static const ProtobufCIntRange streaksnap__notifications__v1__preferences__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__preferences__descriptor =
 {
@@ -782,14 +821,14 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__preferences__des
   "Streaksnap__Notifications__V1__Preferences",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__Preferences),
-  11,
+  14,
   streaksnap__notifications__v1__preferences__field_descriptors,
   streaksnap__notifications__v1__preferences__field_indices_by_name,
   1,  streaksnap__notifications__v1__preferences__number_ranges,
   (ProtobufCMessageInit) streaksnap__notifications__v1__preferences__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__update_preferences_request__field_descriptors[11] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__update_preferences_request__field_descriptors[14] =
 {
   {
     "window_alerts",
@@ -923,11 +962,50 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__update_pref
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "enabled",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, _enabled_case),
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, enabled),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "habit_reminders",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, _habit_reminders_case),
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, habit_reminders),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "motivation",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, _motivation_case),
+    offsetof(Streaksnap__Notifications__V1__UpdatePreferencesRequest, motivation),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__update_preferences_request__field_indices_by_name[] = {
+  11,   /* field[11] = enabled */
   4,   /* field[4] = friend_posted */
   6,   /* field[6] = friend_requests */
+  12,   /* field[12] = habit_reminders */
   5,   /* field[5] = milestone */
+  13,   /* field[13] = motivation */
   7,   /* field[7] = nudges */
   10,   /* field[10] = quiet_end_hour */
   8,   /* field[8] = quiet_hours */
@@ -940,7 +1018,7 @@ static const unsigned streaksnap__notifications__v1__update_preferences_request_
 static const ProtobufCIntRange streaksnap__notifications__v1__update_preferences_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__update_preferences_request__descriptor =
 {
@@ -950,7 +1028,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__update_preferenc
   "Streaksnap__Notifications__V1__UpdatePreferencesRequest",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__UpdatePreferencesRequest),
-  11,
+  14,
   streaksnap__notifications__v1__update_preferences_request__field_descriptors,
   streaksnap__notifications__v1__update_preferences_request__field_indices_by_name,
   1,  streaksnap__notifications__v1__update_preferences_request__number_ranges,

@@ -60,7 +60,8 @@ typedef enum _Streaksnap__Notifications__V1__Kind {
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_MILESTONE = 23,
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PURCHASE_RECEIPT = 24,
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPORT_UPDATE = 25,
-  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST = 26
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST = 26,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_MOTIVATION = 27
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__KIND)
 } Streaksnap__Notifications__V1__Kind;
 typedef enum _Streaksnap__Notifications__V1__RequestState {
@@ -151,6 +152,18 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__CASE)
 } Streaksnap__Notifications__V1__NotificationItem__CircleIdCase;
 
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___HABIT_ID__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___HABIT_ID_HABIT_ID = 14
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___HABIT_ID__CASE)
+} Streaksnap__Notifications__V1__NotificationItem__HabitIdCase;
+
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___DATE__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___DATE_DATE = 15
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___DATE__CASE)
+} Streaksnap__Notifications__V1__NotificationItem__DateCase;
+
 struct  Streaksnap__Notifications__V1__NotificationItem
 {
   ProtobufCMessage base;
@@ -182,10 +195,18 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   union {
     char *circle_id;
   };
+  Streaksnap__Notifications__V1__NotificationItem__HabitIdCase _habit_id_case;
+  union {
+    char *habit_id;
+  };
+  Streaksnap__Notifications__V1__NotificationItem__DateCase _date_case;
+  union {
+    char *date;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__notification_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___CIRCLE_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___HABIT_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___DATE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__UnreadCountRequest

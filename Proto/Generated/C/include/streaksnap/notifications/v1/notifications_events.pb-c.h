@@ -19,6 +19,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Notifications__V1__NotificationOpened Streaksnap__Notifications__V1__NotificationOpened;
 typedef struct Streaksnap__Notifications__V1__OpenedCount Streaksnap__Notifications__V1__OpenedCount;
+typedef struct Streaksnap__Notifications__V1__MotivationSwitched Streaksnap__Notifications__V1__MotivationSwitched;
 typedef struct Streaksnap__Notifications__V1__NotificationDelivered Streaksnap__Notifications__V1__NotificationDelivered;
 typedef struct Streaksnap__Notifications__V1__DeliveryCount Streaksnap__Notifications__V1__DeliveryCount;
 
@@ -53,6 +54,18 @@ struct  Streaksnap__Notifications__V1__OpenedCount
 #define STREAKSNAP__NOTIFICATIONS__V1__OPENED_COUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__opened_count__descriptor) \
     , STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0 }
+
+
+struct  Streaksnap__Notifications__V1__MotivationSwitched
+{
+  ProtobufCMessage base;
+  char *user_id;
+  protobuf_c_boolean is_on;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__MOTIVATION_SWITCHED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__motivation_switched__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, NULL }
 
 
 struct  Streaksnap__Notifications__V1__NotificationDelivered
@@ -121,6 +134,25 @@ Streaksnap__Notifications__V1__OpenedCount *
 void   streaksnap__notifications__v1__opened_count__free_unpacked
                      (Streaksnap__Notifications__V1__OpenedCount *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__MotivationSwitched methods */
+void   streaksnap__notifications__v1__motivation_switched__init
+                     (Streaksnap__Notifications__V1__MotivationSwitched         *message);
+size_t streaksnap__notifications__v1__motivation_switched__get_packed_size
+                     (const Streaksnap__Notifications__V1__MotivationSwitched   *message);
+size_t streaksnap__notifications__v1__motivation_switched__pack
+                     (const Streaksnap__Notifications__V1__MotivationSwitched   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__motivation_switched__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MotivationSwitched   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__MotivationSwitched *
+       streaksnap__notifications__v1__motivation_switched__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__motivation_switched__free_unpacked
+                     (Streaksnap__Notifications__V1__MotivationSwitched *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Notifications__V1__NotificationDelivered methods */
 void   streaksnap__notifications__v1__notification_delivered__init
                      (Streaksnap__Notifications__V1__NotificationDelivered         *message);
@@ -167,6 +199,9 @@ typedef void (*Streaksnap__Notifications__V1__NotificationOpened_Closure)
 typedef void (*Streaksnap__Notifications__V1__OpenedCount_Closure)
                  (const Streaksnap__Notifications__V1__OpenedCount *message,
                   void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__MotivationSwitched_Closure)
+                 (const Streaksnap__Notifications__V1__MotivationSwitched *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Notifications__V1__NotificationDelivered_Closure)
                  (const Streaksnap__Notifications__V1__NotificationDelivered *message,
                   void *closure_data);
@@ -181,6 +216,7 @@ typedef void (*Streaksnap__Notifications__V1__DeliveryCount_Closure)
 
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_opened__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__opened_count__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__motivation_switched__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_delivered__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__delivery_count__descriptor;
 

@@ -1,69 +1,68 @@
-import Foundation
-import Kernel
-import StreaksDomain
+package import Kernel
+package import StreaksDomain
 
 /// The lives of habits that `habit_model.py` makes, with what it expects of them.
-struct HabitCases: Decodable {
-    var cases: [HabitCase]
+package struct HabitCases: Decodable {
+    package var cases: [HabitCase]
 }
 
-struct HabitCase: Decodable {
-    struct Rules: Decodable {
-        struct Days: Decodable {
-            var daily: Bool?
-            var weekdays: Set<Int>?
-            var every_n_days: Int?
-            var days_of_month: Set<Int>?
-            var times_per_week: Int?
+package struct HabitCase: Decodable {
+    package struct Rules: Decodable {
+        package struct Days: Decodable {
+            package var daily: Bool?
+            package var weekdays: Set<Int>?
+            package var every_n_days: Int?
+            package var days_of_month: Set<Int>?
+            package var times_per_week: Int?
         }
 
-        var schedule: Days
-        var target: Int64?
-        var week_start: Int
+        package var schedule: Days
+        package var target: Int64?
+        package var week_start: Int
     }
 
-    struct Step: Decodable {
-        var at: String
-        var reported: [Int]
-        var expect: Expectation?
-        var error: String?
-        var edit: [[JSON]]?
-        var earliest: String?
-        var refused: [String: String]?
-        var change: Rules?
-        var pause: [String]?
-        var resume: Bool?
-        var archive: Bool?
-        var zone: String?
-        var outage: [String]?
+    package struct Step: Decodable {
+        package var at: String
+        package var reported: [Int]
+        package var expect: Expectation?
+        package var error: String?
+        package var edit: [[JSON]]?
+        package var earliest: String?
+        package var refused: [String: String]?
+        package var change: Rules?
+        package var pause: [String]?
+        package var resume: Bool?
+        package var archive: Bool?
+        package var zone: String?
+        package var outage: [String]?
     }
 
-    struct Expectation: Decodable {
-        var count: Int
-        var unit: String
-        var longest: [Int]
-        var start: String
+    package struct Expectation: Decodable {
+        package var count: Int
+        package var unit: String
+        package var longest: [Int]
+        package var start: String
         /// Date, status, value, whether a run broke on it.
-        var days: [[JSON]]
+        package var days: [[JSON]]
         /// First and last date, done, excused, needed, left, whether it is cut.
-        var week: [JSON]?
+        package var week: [JSON]?
         /// By name: done, counted, trend.
-        var windows: [String: [JSON]]
-        var grade: [JSON]?
-        var outcomes: [String: String]
+        package var windows: [String: [JSON]]
+        package var grade: [JSON]?
+        package var outcomes: [String: String]
         /// First and last date, count, unit, why and when it ended.
-        var runs: [[JSON]]
-        var risk: String?
+        package var runs: [[JSON]]
+        package var risk: String?
     }
 
     /// A value of a list of mixed ones.
-    enum JSON: Decodable, Hashable {
+    package enum JSON: Decodable, Hashable {
         case text(String)
         case number(Double)
         case bool(Bool)
         case null
 
-        init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if container.decodeNil() {
                 self = .null
@@ -76,20 +75,20 @@ struct HabitCase: Decodable {
             }
         }
 
-        var string: String? { if case .text(let text) = self { text } else { nil } }
-        var double: Double? { if case .number(let number) = self { number } else { nil } }
-        var int: Int? { double.map { Int($0) } }
+        package var string: String? { if case .text(let text) = self { text } else { nil } }
+        package var double: Double? { if case .number(let number) = self { number } else { nil } }
+        package var int: Int? { double.map { Int($0) } }
     }
 
-    var name: String
-    var zone: String
-    var at: String
-    var version: Rules
-    var steps: [Step]
+    package var name: String
+    package var zone: String
+    package var at: String
+    package var version: Rules
+    package var steps: [Step]
 }
 
 extension HabitCase.Rules {
-    func starting(_ date: CalendarDate) -> HabitEntries.Version {
+    package func starting(_ date: CalendarDate) -> HabitEntries.Version {
         HabitEntries.Version(
             from: date,
             schedule: schedule.value(from: date),
@@ -100,7 +99,7 @@ extension HabitCase.Rules {
 }
 
 extension HabitCase.Rules.Days {
-    func value(from date: CalendarDate) -> Schedule {
+    package func value(from date: CalendarDate) -> Schedule {
         if let weekdays { return .weekdays(weekdays) }
         if let every_n_days { return .everyNthDate(every_n_days, from: date) }
         if let days_of_month { return .daysOfMonth(days_of_month) }
@@ -111,7 +110,7 @@ extension HabitCase.Rules.Days {
 
 extension HabitCase.Step {
     /// nil: only time passes.
-    func command(_ user: UserID) -> StreakCommand {
+    package func command(_ user: UserID) -> StreakCommand {
         if let edit {
             return .edit(edit.compactMap(Self.edit), earliest: earliest.flatMap { CalendarDate($0) })
         }
@@ -144,7 +143,7 @@ extension HabitCase.Step {
 
 extension HabitDay.Status {
     /// Its name in the model and in prose.
-    var name: String {
+    package var name: String {
         switch self {
         case .done: "done"
         case .partial: "partial"
@@ -160,3 +159,6 @@ extension HabitDay.Status {
         }
     }
 }
+
+func day(_ text: String) -> CalendarDate { CalendarDate(text) ?? CalendarDate(dayNumber: 0) }
+func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }

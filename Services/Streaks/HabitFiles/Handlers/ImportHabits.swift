@@ -1,0 +1,72 @@
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Adds the habits of a file to those of the user (HA-6).
+struct ImportHabits: MutationHandler {
+    private static let mostBytes: Int64 = 32 << 20
+
+    let uploads: UploadedHabits
+    let mutations: Mutations
+
+    func handle(_ request: ImportHabitsRequest, _ context: CallContext) async throws -> Once<ImportHabitsReply> {
+        let user = try context.requireUser()
+        let read = try reader(request)
+        return try await uploads.use(request.file, of: user, limit: Self.mostBytes, context, read: read) { found in
+            let problems = found.problems
+            guard problems.errorCount == 0 || request.dryRun else {
+                throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
+            }
+            let habits = uploads.habits
+            return try await habits.knowing(user, context) {
+                try await mutations.once(context, request) { work in
+                    let book = try await habits.open(user, work)
+                    let present = try await HabitRepository.records(of: user, work.sql)
+                    var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)
+                    if !request.dryRun { try await arrivals.store(in: book, keepsIDs: false) }
+                    return ImportHabitsReply(dryRun: request.dryRun, summary: arrivals.summary(isDry: request.dryRun))
+                }
+            }
+        }
+    }
+
+    private func reader(_ request: ImportHabitsRequest) throws(ServiceError)
+        -> @Sendable ([UInt8], HabitFileContext) -> HabitImport
+    {
+        switch request.format {
+        case "loop": return { UploadedHabits.loop($0, $1) }
+        case "mapping":
+            guard let columns = request.columns else { throw .validation(field: "columns", "is needed for the format mapping") }
+            guard !columns.date.isEmpty else { throw .validation(field: "columns.date", "is required") }
+            let mapping = HabitMapping(columns)
+            return { bytes, context in
+                var reader = HabitMappingImport(mapping, context)
+                reader.read(bytes)
+                return reader.finish()
+            }
+        default:
+            return { bytes, context in
+                var reader = HabitCSVImport(context)
+                reader.read(bytes)
+                return reader.finish()
+            }
+        }
+    }
+}
+
+extension HabitMapping {
+    init(_ columns: HabitColumns) {
+        self.init(date: columns.date)
+        separator = Separator(rawValue: columns.separator) ?? .comma
+        name = columns.name.isEmpty ? nil : columns.name
+        habitName = columns.habitName
+        if !columns.dateFormat.isEmpty { dateFormat = columns.dateFormat }
+        status = columns.status.isEmpty ? nil : columns.status
+        (completedWords, skippedWords) = (columns.completedWords, columns.skippedWords)
+        value = columns.value.isEmpty ? nil : columns.value
+        note = columns.note.isEmpty ? nil : columns.note
+    }
+}

@@ -1,0 +1,44 @@
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Replaces the user's habits by those of a backup (HA-6): checked first, then in one transaction.
+struct RestoreHabits: MutationHandler {
+    private static let mostBytes: Int64 = 95 << 20
+
+    let uploads: UploadedHabits
+    let mutations: Mutations
+
+    func handle(_ request: RestoreHabitsRequest, _ context: CallContext) async throws -> Once<RestoreHabitsReply> {
+        let user = try context.requireUser()
+        let read: @Sendable ([UInt8], HabitFileContext) -> HabitImport = { HabitBackupReader.read($0, $1) }
+        return try await uploads.use(request.file, of: user, limit: Self.mostBytes, context, read: read) { found in
+            let problems = found.problems
+            guard problems.errorCount == 0 || request.dryRun else {
+                throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
+            }
+            let habits = uploads.habits
+            return try await habits.knowing(user, context) {
+                try await mutations.once(context, request) { work in
+                    let book = try await habits.open(user, work)
+                    var arrivals = HabitArrivals(found, beside: [], limit: book.limits.activeHabits)
+                    guard !request.dryRun else {
+                        return RestoreHabitsReply(dryRun: true, summary: arrivals.summary(isDry: true), epoch: nil)
+                    }
+                    let epoch = try await book.clear(keepsDefaults: found.categories.isEmpty)
+                    if let settings = found.settings { try await book.store(settings) }
+                    // The first version of the app had no accounts: its ids are the user's own.
+                    try await arrivals.store(in: book, keepsIDs: found.account == nil || found.account == user)
+                    return RestoreHabitsReply(
+                        dryRun: false,
+                        summary: arrivals.summary(isDry: false),
+                        epoch: Int32(clamping: epoch)
+                    )
+                }
+            }
+        }
+    }
+}

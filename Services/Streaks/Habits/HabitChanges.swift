@@ -1,0 +1,51 @@
+internal import Bus
+internal import Database
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+internal import Wire
+
+/// Runs changes of the caller's habits, once for each idempotency key.
+struct HabitChanges: Sendable {
+    let habits: HabitStore
+    let mutations: Mutations
+
+    /// The transaction of one request: the caller's account is locked, and `body` changes their habits.
+    func once<Request: Message, Reply: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        _ body: @escaping @Sendable (HabitBook) async throws -> Reply
+    ) async throws -> Once<Reply> {
+        let user = try context.requireUser()
+        return try await habits.knowing(user, context) {
+            try await mutations.once(context, request) { [habits] work in try await body(try await habits.open(user, work)) }
+        }
+    }
+}
+
+extension HabitBook {
+    /// A habit as replies show it, after what was written.
+    func shown(_ id: HabitID) async throws -> Habit {
+        let records = try await HabitRepository.records(of: user, where: HabitReads.isHabit(id), work.sql)
+        guard let record = records.first else { throw ServiceError.habitNotFound }
+        return Habit(record, date)
+    }
+
+    /// A category as replies show it, after what was written.
+    func shown(_ id: HabitCategoryID) async throws -> HabitCategory {
+        let all = try await HabitAccountRepository.categories(of: user, work.sql)
+        guard let record = all.first(where: { $0.id == id }) else { throw ServiceError.categoryNotFound }
+        return HabitCategory(record)
+    }
+
+    /// All categories, in their order.
+    func shownCategories() async throws -> ListHabitCategoriesReply {
+        let all = try await HabitAccountRepository.categories(of: user, work.sql)
+        return ListHabitCategoriesReply(
+            categories: all.map { HabitCategory($0) },
+            ownCategories: PlanUse(all.count(where: \.isCustom), of: limits.ownCategories, isPremium: isPremium)
+        )
+    }
+}

@@ -1,0 +1,19 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Takes a skip back.
+struct UnskipHabit: MutationHandler {
+    let changes: HabitChanges
+
+    func handle(_ request: UnskipHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
+        try await changes.once(context, request) { book in
+            let date = request.date ?? book.date.today
+            let habit = try await book.lock(request.habitID)
+            let outcome = try await book.edit(habit, HabitBook.Edits([.unskip(date)])).checked()
+            return try await HabitEntry(book: book, habit: habit, date: date, outcome: outcome).reply()
+        }
+    }
+}

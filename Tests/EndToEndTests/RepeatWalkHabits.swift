@@ -1,0 +1,65 @@
+import Foundation
+import Kernel
+import TestSupport
+import Testing
+
+/// What the walk over every route sends to those of habits.
+extension ClockTests {
+    func habits(_ walk: inout RepeatWalk) async throws {
+        let ida = try await Person.register("ida", at: walk.home, zone: "UTC")
+        let (one, two) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        try await walk.send("POST /api/habits", by: ida.token, json: "{\"id\":\"\(one)\",\"name\":\"Read\",\"target_value\":10}")
+        try await walk.send("POST /api/habits", by: ida.token, json: "{\"id\":\"\(two)\",\"name\":\"Walk\"}")
+        #expect(try await ida.get("/api/habits").data["active_count"].int == 2, "each begun once")
+        try await walk.send("PUT /api/habits/order", by: ida.token, json: "{\"habit_ids\":[\"\(two)\"]}")
+        let habit = ["habit_id": one]
+        try await walk.send("PUT /api/habits/{habit_id}", habit, by: ida.token, json: "{\"unit\":\"pages\"}")
+        try await completions(&walk, ida, one)
+        let tomorrow = try await home(walk.home, plus: 1)
+        try await walk.send(
+            "POST /api/habits/{habit_id}/pause",
+            ["habit_id": two],
+            by: ida.token,
+            json: "{\"until\":\"\(tomorrow)\"}"
+        )
+        try await walk.send("DELETE /api/habits/{habit_id}/pause", ["habit_id": two], by: ida.token)
+        try await walk.send("POST /api/habits/{habit_id}/archive", habit, by: ida.token, json: "{}")
+        try await walk.send("POST /api/habits/{habit_id}/unarchive", habit, by: ida.token, json: "{}")
+        try await walk.send("DELETE /api/habits/{habit_id}", habit, by: ida.token)
+        try await walk.send("POST /api/habits/{habit_id}/undelete", habit, by: ida.token, json: "{}")
+        try await categories(&walk, ida)
+        try await walk.send("PUT /api/habits/settings", by: ida.token, json: "{\"theme\":\"dark\"}")
+        try await walk.send("PUT /api/habits/day-note", by: ida.token, json: "{\"note\":\"Rain\"}")
+        let asked = try await walk.send("DELETE /api/habits/data", by: ida.token)
+        #expect(asked["habits"].int == 2 && asked["token"].string != nil)
+    }
+
+    private func completions(_ walk: inout RepeatWalk, _ person: Person, _ id: String) async throws {
+        var ids = ["habit_id": id]
+        let path = "/api/habits/{habit_id}/completions"
+        let entry = try await walk.send("POST \(path)", ids, by: person.token, json: "{\"value\":4}")
+        ids["completion_id"] = entry["completion"]["id"].string
+        #expect(try await person.get("/api/habits/\(id)").data["total_value"].number == 4, "added once")
+        try await walk.send("PUT \(path)/{completion_id}", ids, by: person.token, json: "{\"note\":\"Chapter 3\"}")
+        try await walk.send("DELETE \(path)/{completion_id}", ids, by: person.token)
+        try await walk.send("POST /api/habits/{habit_id}/skip", ids, by: person.token, json: "{}")
+        try await walk.send("DELETE /api/habits/{habit_id}/skip", ids, by: person.token)
+    }
+
+    private func categories(_ walk: inout RepeatWalk, _ person: Person) async throws {
+        let made = try await walk.send("POST /api/habits/categories", by: person.token, json: "{\"name\":\"Music\"}")
+        let ids = ["category_id": try #require(made["id"].string)]
+        let order = "{\"category_ids\":[\"\(ids["category_id"] ?? "")\"]}"
+        try await walk.send("PUT /api/habits/categories/order", by: person.token, json: order)
+        try await walk.send("PUT /api/habits/categories/{category_id}", ids, by: person.token, json: "{\"name\":\"Sound\"}")
+        try await walk.send("DELETE /api/habits/categories/{category_id}", ids, by: person.token)
+        #expect(try await person.get("/api/habits/categories").data["categories"].list.count == 5, "made once, deleted once")
+    }
+
+    /// A date by the development clock, on UTC.
+    private func home(_ home: Installation, plus days: Int) async throws -> String {
+        let now = try #require(try await home.call("GET", "/api/dev/clock").data["now"].string)
+        let instant = try #require(Instant(rfc3339: now))
+        return "\(Zone.utc.date(at: instant).advanced(by: days))"
+    }
+}

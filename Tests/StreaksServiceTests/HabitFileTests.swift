@@ -1,0 +1,298 @@
+import BlobStore
+import Bus
+import CommonAPI
+import Database
+import Foundation
+import Kernel
+import Processes
+import StreaksAPI
+import StreaksDomain
+import TestSupport
+import Testing
+import WorkPool
+
+@testable import ServiceRuntime
+@testable import StreaksCore
+@testable import StreaksHabitFiles
+
+/// Exports, backups, restores and imports of habits through the database (HA-6).
+@Suite(.timeLimit(.minutes(4))) struct HabitFileTests {
+    private static let header = "Habit Name,Date,Status,Value,Note\r\n"
+
+    private func withFiles(_ body: (HabitFileWorld) async throws -> Void) async throws {
+        try await withWorld(at: "2026-05-04T09:00:00Z") { world in
+            let folder = FileManager.default.temporaryDirectory.appending(path: "habit-files-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let blobs = LocalBlobStore(folder: folder.path, logger: testLogger)
+            try await blobs.prepare()
+            try await body(HabitFileWorld(world: world, blobs: blobs))
+        }
+    }
+
+    @Test func `what was exported is imported by another user, and exported as the same bytes`() async throws {
+        try await withFiles { files in
+            let (ann, ben) = (try await files.world.person(1), try await files.world.person(2))
+            let csv =
+                Self.header + "'=SUM(A1),2026-04-30,Partial,1.5,\"a, \"\"b\"\"\"\r\n'=SUM(A1),2026-05-01,Completed,2,\r\n"
+                + "'=SUM(A1),2026-05-01,Completed,3,twice\r\nRead,2020-02-29,Completed,,long ago\r\nRead,2026-05-02,Skipped,,\r\n"
+            let reply = try await files.bring(csv, ann, "csv")
+            #expect(reply.summary?.habitCount == 2)
+            #expect(reply.summary?.completionCount == 4)
+            #expect(reply.summary?.skipCount == 1)
+            let exported = try await files.export(ann)
+            #expect(exported == csv)
+            try await files.bring(exported, ben, "csv")
+            #expect(try await files.export(ben) == csv)
+            // Nothing was notified, and nothing is left of the uploads.
+            #expect(try await files.world.database.query("SELECT 1 FROM outbox WHERE subject LIKE '%Habit%'").isEmpty)
+            #expect(try await files.blobs.list(prefix: "incoming/", after: nil, limit: 10).isEmpty)
+        }
+    }
+
+    @Test func `an import adds: equal names get a number, and what exceeds the plan arrives in the archive`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let csv = Self.header + (1...4).map { "Habit \($0),2026-05-01,Completed,,\r\n" }.joined()
+            try await files.bring(csv, ann, "csv")
+            let dry = try await files.bring(csv, ann, "csv", dryRun: true)
+            #expect(dry.summary?.archivedCount == 3)
+            #expect(dry.summary?.habits.map(\.newName) == (1...4).map { "Habit \($0) (2)" })
+            #expect(try await files.names(ann).count == 4)
+            let real = try await files.bring(csv, ann, "csv")
+            #expect(real.summary?.habits.map(\.archived) == [false, true, true, true])
+            #expect(try await files.names(ann) == (1...4).map { "Habit \($0)" } + (1...4).map { "Habit \($0) (2)" })
+            #expect(try await files.active(ann) == 5)
+        }
+    }
+
+    @Test func `a file with errors changes nothing and says what is wrong where`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let csv = Self.header + "Read,2026-05-01,Completed,,\r\nRead,2026-05-09,Completed,,\r\n"
+            let error = await #expect(throws: ServiceError.self) { try await files.bring(csv, ann, "csv") }
+            #expect(error?.reason == "INVALID_FILE")
+            #expect(error?.details == [.init(field: "line 3", message: "the date 2026-05-09 is in the future")])
+            #expect(try await files.names(ann) == [])
+            let dry = try await files.bring(csv, ann, "csv", dryRun: true)
+            #expect(dry.summary?.errors == [HabitFileIssue(place: "line 3", message: "the date 2026-05-09 is in the future")])
+            let latin = await #expect(throws: ServiceError.self) {
+                try await files.bring(Array(Self.header.utf8) + [0x43, 0xE9, 0x2C, 10], ann, "csv")
+            }
+            #expect(latin?.details.first?.message.contains("Latin-1") == true)
+        }
+    }
+
+    @Test func `a backup is restored as it was, by its owner with the same ids, by another user with new ones`() async throws {
+        try await withFiles { files in
+            let (ann, ben) = (try await files.world.person(1), try await files.world.person(2))
+            let id = try await files.fill(ann)
+            let backup = try await files.backup(ann)
+            let before = try await files.export(ann)
+            #expect(try await files.account(ann).backedUpAt == files.world.clock.now())
+            try await files.bring(Self.header + "Walk,2026-05-01,Completed,,\r\n", ann, "csv")
+            try await files.bring(Self.header + "Gone,2026-05-01,Completed,,\r\n", ben, "csv")
+            let epoch = try await files.account(ann).epoch
+            let own = try await files.restore(backup, ann)
+            #expect(own.epoch == Int32(epoch + 1))
+            #expect(own.summary?.habits.first?.id == id)
+            #expect(try await files.export(ann) == before)
+            let again = try await files.backup(ann)
+            #expect(String(decoding: again, as: UTF8.self) == String(decoding: backup, as: UTF8.self))
+            let other = try await files.restore(backup, ben)
+            #expect(other.summary?.habits.first?.id != id)
+            #expect(try await files.export(ben) == before)
+            #expect(try await files.names(ben) == ["Read"])
+            #expect(try await files.account(ben).settings.theme == .dark)
+            #expect(try await files.world.database.query("SELECT 1 FROM outbox WHERE subject LIKE '%Habit%'").isEmpty)
+        }
+    }
+
+    @Test func `a backup that is wrong leaves everything as it is`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            try await files.fill(ann)
+            let epoch = try await files.account(ann).epoch
+            for (document, place) in [
+                ("{\"version\":\"9\",\"data\":{}}", "version"),
+                ("{\"version\":\"2.0\",\"data\":{\"habits\":[{}]}}", "data.habits[0].name"),
+                ("no json", ""),
+            ] {
+                let error = await #expect(throws: ServiceError.self) { try await files.restore(Array(document.utf8), ann) }
+                #expect(error?.reason == "INVALID_FILE")
+                #expect(error?.details.first?.field == place)
+            }
+            let backup = try await files.backup(ann)
+            let dry = try await files.restore(backup, ann, dryRun: true)
+            #expect(dry.epoch == nil)
+            #expect(dry.summary?.habitCount == 1)
+            #expect(try await files.account(ann).epoch == epoch)
+            #expect(try await files.names(ann) == ["Read"])
+        }
+    }
+
+    @Test func `Loop's ZIP and a table of any app are imported`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let script = """
+                import io, sys, zipfile
+                out = io.BytesIO()
+                with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+                    z.writestr("Habits.csv", "Position,Name,Type,Question,Description,FrequencyNumerator,FrequencyDenominator,Color,Unit,Target Type,Target Value,Archived?\\n001,Wake up,YES_NO,,,2,3,#00897B,,,,false\\n")
+                    z.writestr("001 Wake up/Checkmarks.csv", "Date,Value,Notes\\n2026-05-03,YES_MANUAL,early\\n")
+                sys.stdout.buffer.write(out.getvalue())
+                """
+            let result = try await run("python3", ["-c", script])
+            try #require(result.status == 0, "\(result.transcript)")
+            let loop = try await files.bring(Array(result.output), ann, "loop")
+            #expect(loop.summary?.warnings.first?.message.contains("no equivalent") == true)
+            let table = "title;kind;when\nWalk;done;3.5.2026\nWalk;missed;2.5.2026\n"
+            let columns = HabitColumns(
+                separator: "semicolon",
+                name: "title",
+                date: "when",
+                dateFormat: "d.M.yyyy",
+                status: "kind",
+                completedWords: ["done"]
+            )
+            try await files.bring(table, ann, "mapping", columns)
+            #expect(
+                try await files.export(ann) == Self.header
+                    + "Wake up,2026-05-03,Completed,,early\r\nWalk,2026-05-03,Completed,,\r\n"
+            )
+            let error = await #expect(throws: ServiceError.self) { try await files.bring("no zip", ann, "loop") }
+            #expect(error?.details.first?.message == "is no ZIP archive, or a damaged one")
+        }
+    }
+
+    @Test func `a large export is a file, which goes after a day`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let first = day("2000-01-01")
+            let note = String(repeating: "n", count: 90)
+            let csv =
+                Self.header
+                + (0..<6_000).map { "Read,\(first.advanced(by: $0)),Completed,,\(note)\r\n" }.joined()
+            try await files.bring(csv, ann, "csv")
+            let reply = try await files.exported(ann)
+            #expect(reply.body.isEmpty)
+            let key = try BlobKey(reply.fileKey)
+            #expect(try await files.blobs.read(key, limit: 10 << 20) == Array(csv.utf8))
+            // Until it is older than the answers to repeats are kept.
+            #expect(try await ExpiredHabitFiles(blobs: files.blobs).job.run(files.world.clock.now()) == 0)
+            #expect(try await files.blobs.info(of: key) != nil)
+            let old = ExpiredHabitFiles(blobs: files.blobs, now: { SystemClock.now() + .hours(26) })
+            #expect(try await old.job.run(files.world.clock.now()) == 1)
+            #expect(try await files.blobs.info(of: key) == nil)
+        }
+    }
+}
+
+/// The handlers of files on a world.
+struct HabitFileWorld {
+    let world: World
+    let blobs: LocalBlobStore
+    let habits: HabitStore
+    private let uploads: UploadedHabits
+    private let documents: HabitDocuments
+
+    init(world: World, blobs: LocalBlobStore) {
+        (self.world, self.blobs) = (world, blobs)
+        habits = HabitStore(world.service.core, work: world.work)
+        let pool = WorkPool(name: "files-test", threads: 1, queueLimit: 4)
+        uploads = UploadedHabits(habits: habits, blobs: blobs, pool: pool, logger: testLogger)
+        documents = HabitDocuments(habits: habits, blobs: blobs, ids: UUIDv7Source(clock: SystemClock()))
+    }
+
+    private func upload(_ bytes: [UInt8]) async throws -> CommonAPI.Blob {
+        let id: OperationID = UUIDv7Source(clock: SystemClock()).make()
+        let stored = try await blobs.put(try BlobKey("incoming/\(id)"), bytes)
+        return CommonAPI.Blob(key: stored.info.key.description, size: UInt64(stored.info.size))
+    }
+
+    @discardableResult
+    func bring(_ bytes: [UInt8], _ user: UserID, _ format: String, dryRun: Bool = false, _ columns: HabitColumns? = nil)
+        async throws
+        -> ImportHabitsReply
+    {
+        let request = ImportHabitsRequest(file: try await upload(bytes), format: format, dryRun: dryRun, columns: columns)
+        return try await ImportHabits(uploads: uploads, mutations: world.mutations).handle(request, World.by(user)).reply
+    }
+
+    @discardableResult
+    func bring(_ text: String, _ user: UserID, _ format: String, dryRun: Bool = false, _ columns: HabitColumns? = nil)
+        async throws
+        -> ImportHabitsReply
+    {
+        try await bring(Array(text.utf8), user, format, dryRun: dryRun, columns)
+    }
+
+    func restore(_ bytes: [UInt8], _ user: UserID, dryRun: Bool = false) async throws -> RestoreHabitsReply {
+        let request = RestoreHabitsRequest(file: try await upload(bytes), dryRun: dryRun)
+        return try await RestoreHabits(uploads: uploads, mutations: world.mutations).handle(request, World.by(user)).reply
+    }
+
+    func backup(_ user: UserID) async throws -> [UInt8] {
+        let handler = BackupHabits(documents: documents, mutations: world.mutations)
+        let reply = try await handler.handle(BackupHabitsRequest(), World.by(user)).reply
+        return try await blobs.read(try BlobKey(reply.fileKey), limit: 1 << 20)
+    }
+
+    func exported(_ user: UserID) async throws -> ExportHabitsReply {
+        try await ExportHabits(documents: documents).handle(ExportHabitsRequest(format: "csv"), World.by(user))
+    }
+
+    func export(_ user: UserID) async throws -> String { String(decoding: try await exported(user).body, as: UTF8.self) }
+
+    func names(_ user: UserID) async throws -> [String] {
+        try await HabitRepository.records(of: user, world.database).map(\.details.name)
+    }
+
+    func active(_ user: UserID) async throws -> Int {
+        try await HabitRepository.records(of: user, world.database).count(where: \.isActive)
+    }
+
+    func account(_ user: UserID) async throws -> HabitAccount {
+        try await HabitAccountRepository.find(user, at: world.clock.now(), world.database)
+    }
+
+    /// A habit with everything that a backup has.
+    @discardableResult
+    func fill(_ user: UserID) async throws -> HabitID {
+        try await world.work.run(trace: "", requestID: "") { [habits] work in
+            let book = try await habits.open(user, work)
+            let category = try await book.categories.add(try HabitCategoryDetails(name: "Mine", color: "#102030", icon: "book"))
+            var settings = book.account.settings
+            settings.theme = .dark
+            try await book.store(settings)
+            let details = try HabitDetails(
+                name: "Read",
+                description: "a\nb",
+                color: "#6366F1",
+                icon: "book",
+                category: category,
+                unit: "pages",
+                reminder: HabitReminderTime(minute: 480, days: [1, 3])
+            )
+            let id = try await book.create(.init(details, schedule: .daily, target: Amount(thousandths: 20_000)))
+            let today = book.date.today
+            var edits = HabitBook.Edits([])
+            for (days, amount) in [(-3, 20_000), (-2, 5_000), (0, 12_500)] {
+                let completion: CompletionID = work.ids.make()
+                edits.edits.append(.complete(completion, on: today.advanced(by: days), Amount(thousandths: Int64(amount))))
+                edits.details[completion] = CompletionDetails(
+                    note: "note \(days)",
+                    mood: .good,
+                    doneAt: work.now,
+                    minute: book.date.minute(at: work.now)
+                )
+            }
+            // The start has moved back by then.
+            edits.edits.append(.skip(today.advanced(by: -1)))
+            let outcome = try await book.edit(try await book.lock(id), edits)
+            #expect(outcome.refused.isEmpty)
+            try await book.pause(try await book.lock(id), from: today.advanced(by: 3), until: today.advanced(by: 9))
+            try await book.note("a good day", on: today)
+            return id
+        }
+    }
+}
