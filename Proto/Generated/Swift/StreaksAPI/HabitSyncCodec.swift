@@ -59,7 +59,7 @@ extension SyncChange: Wire.CMessage {
         self.habitID = try Wire.Decode.string(c.pointee.habit_id, "habit_id")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         self.baseSequence = c.pointee.base_sequence
-        self.cleared = try Wire.Decode.strings(c.pointee.cleared, count: c.pointee.n_cleared, "cleared")
+        self.clear = try Wire.Decode.strings(c.pointee.clear, count: c.pointee.n_clear, "clear")
         if let stored = c.pointee.habit {
             self.habit = try SyncHabitFields(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -91,9 +91,9 @@ extension SyncChange: Wire.CMessage {
         if !self.habitID.isEmpty { c.pointee.habit_id = try arena.string(self.habitID, "habit_id") }
         if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
         c.pointee.base_sequence = self.baseSequence
-        if !self.cleared.isEmpty {
-            c.pointee.n_cleared = self.cleared.count
-            c.pointee.cleared = try arena.strings(self.cleared, "cleared")
+        if !self.clear.isEmpty {
+            c.pointee.n_clear = self.clear.count
+            c.pointee.clear = try arena.strings(self.clear, "clear")
         }
         if let value = self.habit {
             c.pointee.habit = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__SyncHabitFields.self)
@@ -221,16 +221,35 @@ extension SyncSchedule: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SyncSchedule.self)
         self.type = try Wire.Decode.string(c.pointee.type, "type")
-        self.numbers = Wire.Decode.numbers(c.pointee.numbers, count: c.pointee.n_numbers)
+        self.weekdays = Wire.Decode.numbers(c.pointee.weekdays, count: c.pointee.n_weekdays)
+        if c.pointee._every_case.rawValue == 3 {
+            self.every = c.pointee.every
+        }
+        if c.pointee._times_case.rawValue == 4 {
+            self.times = c.pointee.times
+        }
+        self.days = Wire.Decode.numbers(c.pointee.days, count: c.pointee.n_days)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__SyncSchedule.self)
         streaksnap__streaks__v1__sync_schedule__init(c)
         if !self.type.isEmpty { c.pointee.type = try arena.string(self.type, "type") }
-        if !self.numbers.isEmpty {
-            c.pointee.n_numbers = self.numbers.count
-            c.pointee.numbers = arena.numbers(self.numbers)
+        if !self.weekdays.isEmpty {
+            c.pointee.n_weekdays = self.weekdays.count
+            c.pointee.weekdays = arena.numbers(self.weekdays)
+        }
+        if let value = self.every {
+            c.pointee._every_case = .init(rawValue: 3)
+            c.pointee.every = value
+        }
+        if let value = self.times {
+            c.pointee._times_case = .init(rawValue: 4)
+            c.pointee.times = value
+        }
+        if !self.days.isEmpty {
+            c.pointee.n_days = self.days.count
+            c.pointee.days = arena.numbers(self.days)
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -96,9 +96,9 @@ public struct SyncChange: Sendable, Equatable {
     public var date: String = ""
     /// `sequence` of the entity in the device's copy when the change was made; 0 when it had none.
     public var baseSequence: Int64 = 0
-    /// Names of fields that have no value any more: category_id, reminder_time, reminder_days, target_value, description, unit of a habit; value,
-    /// note, mood, done_at of a completion; daily_reminder_time of the settings.
-    public var cleared: [String] = []
+    /// Names of fields that have no value any more: category_id, reminder_time, reminder_days and target_value of a habit; value, mood and done_at
+    /// of a completion; daily_reminder_time of the settings. Texts are cleared by empty ones.
+    public var clear: [String] = []
     /// The fields of the entity: those that have changed, and no others. The one that `entity` names.
     public var habit: SyncHabitFields? = nil
     public var category: SyncCategoryFields? = nil
@@ -114,7 +114,7 @@ public struct SyncChange: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(changeID: String = "", entity: String = "", operation: String = "", entityID: String = "", habitID: String = "", date: String = "", baseSequence: Int64 = 0, cleared: [String] = [], habit: SyncHabitFields? = nil, category: SyncCategoryFields? = nil, completion: SyncCompletionFields? = nil, pause: SyncPauseFields? = nil, settings: SyncSettingsFields? = nil, note: String? = nil, ids: [String] = []) {
+    public init(changeID: String = "", entity: String = "", operation: String = "", entityID: String = "", habitID: String = "", date: String = "", baseSequence: Int64 = 0, clear: [String] = [], habit: SyncHabitFields? = nil, category: SyncCategoryFields? = nil, completion: SyncCompletionFields? = nil, pause: SyncPauseFields? = nil, settings: SyncSettingsFields? = nil, note: String? = nil, ids: [String] = []) {
         self.changeID = changeID
         self.entity = entity
         self.operation = operation
@@ -122,7 +122,7 @@ public struct SyncChange: Sendable, Equatable {
         self.habitID = habitID
         self.date = date
         self.baseSequence = baseSequence
-        self.cleared = cleared
+        self.clear = clear
         self.habit = habit
         self.category = category
         self.completion = completion
@@ -170,20 +170,29 @@ public struct SyncHabitFields: Sendable, Equatable {
     }
 }
 
-/// On which dates a habit is due (HA-9).
+/// When a habit is due (HA-9), in the shape of HabitSchedule; `type` says which of the other fields counts.
 public struct SyncSchedule: Sendable, Equatable {
-    /// daily, weekdays, every_n_days, days_of_month or times_per_week.
+    /// daily, weekdays, every_n_days, times_per_week or days_of_month.
     public var type: String = ""
-    /// Weekdays (0 = Sunday to 6), days of the month, or the one number n; none for daily.
-    public var numbers: [Int32] = []
+    /// 0 = Sunday … 6, at least one.
+    public var weekdays: [Int32] = []
+    /// 1 … 365.
+    public var every: Int32? = nil
+    /// 1 … 7.
+    public var times: Int32? = nil
+    /// 1 … 31, at least one.
+    public var days: [Int32] = []
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(type: String = "", numbers: [Int32] = []) {
+    public init(type: String = "", weekdays: [Int32] = [], every: Int32? = nil, times: Int32? = nil, days: [Int32] = []) {
         self.type = type
-        self.numbers = numbers
+        self.weekdays = weekdays
+        self.every = every
+        self.times = times
+        self.days = days
     }
 }
 
@@ -211,8 +220,8 @@ public struct SyncCompletionFields: Sendable, Equatable {
     public var note: String? = nil
     /// great, good, okay or bad.
     public var mood: String? = nil
-    /// When it was done by the device's clock. One that lies more than 5 minutes ahead of the server's clock, or before the day before `date`, is
-    /// left out: then only the date is known.
+    /// When it was done by the device's clock. One that lies more than 5 minutes ahead of the server's clock, or not on `date`, is left out: then
+    /// only the date is known.
     public var doneAt: Kernel.Instant? = nil
 
     /// All fields unset.

@@ -23,7 +23,7 @@ extension SyncRequest {
 extension SyncChange {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.bounds(self.baseSequence, min: 0, at: path, "base_sequence")
-        violations.items(self.cleared.count, max: 20, at: path, "cleared")
+        violations.items(self.clear.count, max: 20, at: path, "clear")
         if let value = self.habit {
             value.collectViolations(into: &violations, path: path.child("habit"))
         }
@@ -42,7 +42,8 @@ extension SyncHabitFields {
 
 extension SyncSchedule {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.items(self.numbers.count, max: 31, at: path, "numbers")
+        violations.items(self.weekdays.count, max: 31, at: path, "weekdays")
+        violations.items(self.days.count, max: 31, at: path, "days")
     }
 }
 

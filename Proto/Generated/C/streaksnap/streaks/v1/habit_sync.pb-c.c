@@ -1110,12 +1110,12 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_change__fiel
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "cleared",
+    "clear",
     8,
     PROTOBUF_C_LABEL_REPEATED,
     PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Streaks__V1__SyncChange, n_cleared),
-    offsetof(Streaksnap__Streaks__V1__SyncChange, cleared),
+    offsetof(Streaksnap__Streaks__V1__SyncChange, n_clear),
+    offsetof(Streaksnap__Streaks__V1__SyncChange, clear),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
@@ -1210,7 +1210,7 @@ static const unsigned streaksnap__streaks__v1__sync_change__field_indices_by_nam
   6,   /* field[6] = base_sequence */
   9,   /* field[9] = category */
   0,   /* field[0] = change_id */
-  7,   /* field[7] = cleared */
+  7,   /* field[7] = clear */
   10,   /* field[10] = completion */
   5,   /* field[5] = date */
   1,   /* field[1] = entity */
@@ -1398,7 +1398,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_habit_fields__des
   (ProtobufCMessageInit) streaksnap__streaks__v1__sync_habit_fields__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_schedule__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_schedule__field_descriptors[5] =
 {
   {
     "type",
@@ -1413,12 +1413,48 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_schedule__fi
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "numbers",
+    "weekdays",
     2,
     PROTOBUF_C_LABEL_REPEATED,
     PROTOBUF_C_TYPE_INT32,
-    offsetof(Streaksnap__Streaks__V1__SyncSchedule, n_numbers),
-    offsetof(Streaksnap__Streaks__V1__SyncSchedule, numbers),
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, n_weekdays),
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, weekdays),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "every",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, _every_case),
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, every),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "times",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, _times_case),
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, times),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, n_days),
+    offsetof(Streaksnap__Streaks__V1__SyncSchedule, days),
     NULL,
     NULL,
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
@@ -1426,13 +1462,16 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_schedule__fi
   },
 };
 static const unsigned streaksnap__streaks__v1__sync_schedule__field_indices_by_name[] = {
-  1,   /* field[1] = numbers */
+  4,   /* field[4] = days */
+  2,   /* field[2] = every */
+  3,   /* field[3] = times */
   0,   /* field[0] = type */
+  1,   /* field[1] = weekdays */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__sync_schedule__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_schedule__descriptor =
 {
@@ -1442,7 +1481,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_schedule__descrip
   "Streaksnap__Streaks__V1__SyncSchedule",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__SyncSchedule),
-  2,
+  5,
   streaksnap__streaks__v1__sync_schedule__field_descriptors,
   streaksnap__streaks__v1__sync_schedule__field_indices_by_name,
   1,  streaksnap__streaks__v1__sync_schedule__number_ranges,

@@ -83,8 +83,8 @@ struct  Streaksnap__Streaks__V1__SyncChange
   char *habit_id;
   char *date;
   int64_t base_sequence;
-  size_t n_cleared;
-  char **cleared;
+  size_t n_clear;
+  char **clear;
   Streaksnap__Streaks__V1__SyncHabitFields *habit;
   Streaksnap__Streaks__V1__SyncCategoryFields *category;
   Streaksnap__Streaks__V1__SyncCompletionFields *completion;
@@ -194,16 +194,38 @@ struct  Streaksnap__Streaks__V1__SyncHabitFields
     , 0,NULL, NULL, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___NAME__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___DESCRIPTION__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___COLOR__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___ICON__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___CATEGORY_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___UNIT__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___REMINDER_TIME__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_HABIT_FIELDS___TARGET_VALUE__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___EVERY__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___EVERY_EVERY = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___EVERY__CASE)
+} Streaksnap__Streaks__V1__SyncSchedule__EveryCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___TIMES__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___TIMES_TIMES = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___TIMES__CASE)
+} Streaksnap__Streaks__V1__SyncSchedule__TimesCase;
+
 struct  Streaksnap__Streaks__V1__SyncSchedule
 {
   ProtobufCMessage base;
   char *type;
-  size_t n_numbers;
-  int32_t *numbers;
+  size_t n_weekdays;
+  int32_t *weekdays;
+  size_t n_days;
+  int32_t *days;
+  Streaksnap__Streaks__V1__SyncSchedule__EveryCase _every_case;
+  union {
+    int32_t every;
+  };
+  Streaksnap__Streaks__V1__SyncSchedule__TimesCase _times_case;
+  union {
+    int32_t times;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__sync_schedule__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL }
+    , (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___EVERY__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_SCHEDULE___TIMES__NOT_SET, {0} }
 
 
 typedef enum {
