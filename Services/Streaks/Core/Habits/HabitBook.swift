@@ -18,13 +18,20 @@ package struct HabitBook: Sendable {
     package var user: UserID { account.user }
     package var limits: HabitLimits { .of(isPremium: isPremium) }
     package var stamp: HabitStamp { HabitStamp(user: user, sequence: account.sequence, now: work.now) }
-    private var writer: StreakWriter { store.writer }
+    var writer: StreakWriter { store.writer }
 
     /// A habit that is locked until the end of the transaction.
     package struct Locked: Sendable {
         package let record: HabitRecord
         package let stored: StoredStreak
         package var id: HabitID { record.id }
+
+        /// The same after a change of its details alone (`update`), for further changes in the same transaction.
+        package func with(_ details: HabitDetails) -> Locked {
+            var record = record
+            record.details = details
+            return Locked(record: record, stored: stored)
+        }
     }
 
     /// A habit that is to begin.
@@ -196,21 +203,35 @@ package struct HabitBook: Sendable {
         try HabitAccountRepository.bury([(.habit, "\(habit.id)")], stamp, work.sql)
     }
 
-    /// It comes back, into the archive if it was there. Lock it with `includesDeleted`.
+    /// It comes back with its completions and skips, into the archive if it was there. Lock it with `includesDeleted`.
     ///
-    /// - Throws: `HABIT_NOT_DELETED`, `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`.
-    package func undelete(_ habit: Locked) async throws {
+    /// - Parameters:
+    ///   - name: what it is called from now on; nil: as before.
+    ///   - archivesExcess: above the plan's limit it comes back into the archive instead of being refused (HA-13).
+    /// - Throws: `HABIT_NOT_DELETED`, `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `HABIT_NAME_TAKEN`.
+    package func undelete(_ habit: Locked, name: String? = nil, archivesExcess: Bool = false) async throws {
         guard habit.record.isDeleted else {
             throw ServiceError(.failedPrecondition, "HABIT_NOT_DELETED", "This habit is not deleted.")
         }
-        guard try await !HabitRepository.isNameTaken(habit.record.details.name, of: user, except: habit.id, work.sql) else {
+        var details = habit.record.details
+        if let name { details.name = name }
+        guard try await !HabitRepository.isNameTaken(details.name, of: user, except: habit.id, work.sql) else {
             throw ServiceError.habitNameTaken
         }
+        let counts = try await HabitRepository.counts(of: user, work.sql)
+        guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
         if !habit.record.isArchived {
-            try await checkLimit()
-            try await apply(.unarchive, to: habit)
+            if counts.active < limits.activeHabits {
+                try await apply(.unarchive, to: habit)
+            } else {
+                guard archivesExcess else { throw ServiceError.habitLimitReached(limits.activeHabits) }
+                try HabitRepository.setArchived(habit.id, at: work.now, stamp, work.sql)
+            }
         }
+        if name != nil { try await HabitRepository.update(habit.id, details, stamp, work.sql) }
         try await HabitRepository.setDeleted(habit.id, at: nil, stamp, work.sql)
+        // Devices have deleted what it had.
+        try HabitRepository.renumber(habit.record.streak, stamp, work.sql)
         try HabitAccountRepository.unbury([(.habit, "\(habit.id)")], of: user, work.sql)
     }
 
@@ -237,108 +258,6 @@ package struct HabitBook: Sendable {
             origin: HabitOrigin(user: user, sequence: account.sequence),
             work
         )
-    }
-
-    // MARK: completions and skips
-
-    /// A completion of an edit, with what it has besides its date and amount.
-    package struct Edits: Sendable {
-        package var edits: [HabitEdit]
-        /// Of `.complete`.
-        package var details: [CompletionID: CompletionDetails]
-        /// The first date that takes completions and skips; nil: 7 dates before today (HA-12).
-        package var earliest: CalendarDate?
-        /// Whether milestones are told; a restore tells none.
-        package var reportsMilestones = true
-
-        package init(
-            _ edits: [HabitEdit],
-            details: [CompletionID: CompletionDetails] = [:],
-            earliest: CalendarDate? = nil
-        ) {
-            (self.edits, self.details, self.earliest) = (edits, details, earliest)
-        }
-    }
-
-    /// Changes completions and skips of a habit, in order; what is refused changes nothing, and its place says so (`PlannedChange.change.refused`).
-    ///
-    /// A completion whose id the user has already for another habit or date is refused with `COMPLETION_ID_TAKEN`; more than
-    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`.
-    package func edit(_ habit: Locked, _ edits: Edits) async throws -> HabitOutcome {
-        var (kept, places, refused): ([HabitEdit], [Int], [Int: ServiceError]) = ([], [], [:])
-        let known = try await HabitRepository.places(of: edits.edits.compactMap(\.newID), of: user, work.sql)
-        var counts: [CalendarDate: Int] = [:]
-        for (index, edit) in edits.edits.enumerated() {
-            if let id = edit.newID, let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
-                refused[index] = ServiceError(.alreadyExists, "COMPLETION_ID_TAKEN", "You have a completion of this id already.")
-                continue
-            }
-            if edit.newID != nil {
-                let there = habit.stored.ledger.contributions[edit.date]?.count ?? 0
-                counts[edit.date, default: there] += 1
-                if counts[edit.date, default: 0] > HabitLimits.mostCompletions {
-                    refused[index] = .tooManyCompletions
-                    continue
-                }
-            }
-            kept.append(edit)
-            places.append(index)
-        }
-        let change = try await writer.apply(
-            .edit(kept, earliest: edits.earliest),
-            to: habit.stored,
-            origin: HabitOrigin(user: user, sequence: account.sequence, details: edits.details),
-            reportsMilestones: edits.reportsMilestones,
-            work
-        )
-        for (place, refusal) in change.change.refused { refused[places[place]] = refusal }
-        try bury(change, of: habit)
-        let merged = try await merge(kept, edits.details, change)
-        return HabitOutcome(change: change, refused: refused, merged: merged)
-    }
-
-    /// Without a target a date has one completion: another one updates it (HA-14). What it says besides is kept there too.
-    private func merge(
-        _ edits: [HabitEdit],
-        _ details: [CompletionID: CompletionDetails],
-        _ change: PlannedChange
-    ) async throws -> [CompletionID: CompletionID] {
-        var merged: [CompletionID: CompletionID] = [:]
-        for edit in edits {
-            guard let id = edit.newID else { continue }
-            let present = change.change.ledger.contributions[edit.date] ?? []
-            guard !present.contains(where: { $0.id == id }), let existing = present.first?.id, present.count == 1 else {
-                continue
-            }
-            merged[id] = existing
-            guard let details = details[id], details != CompletionDetails() else { continue }
-            try await HabitRepository.add(details, to: existing, stamp, work.sql)
-        }
-        return merged
-    }
-
-    private func bury(_ change: PlannedChange, of habit: Locked) throws {
-        guard let entries = change.entries.habit else { return }
-        try HabitAccountRepository.bury(
-            entries.deleted.map { (.completion, "\($0)") } + entries.unskipped.map { (.skip, "\(habit.id) \($0)") },
-            stamp,
-            work.sql
-        )
-        try HabitAccountRepository.unbury(
-            entries.added.compactMap { entry in entry.id.map { (.completion, "\($0)") } }
-                + entries.skipped.map { (.skip, "\(habit.id) \($0)") },
-            of: user,
-            work.sql
-        )
-    }
-
-    /// Another note, mood or time of a completion, of whatever age (HA-12).
-    ///
-    /// - Throws: `COMPLETION_NOT_FOUND`.
-    package func describe(_ id: CompletionID, _ details: CompletionDetails) async throws {
-        guard try await HabitRepository.describe(id, details, stamp, work.sql) else {
-            throw ServiceError(.notFound, "COMPLETION_NOT_FOUND", "There is no such completion.")
-        }
     }
 
     // MARK: the rest
@@ -369,18 +288,28 @@ package struct HabitBook: Sendable {
     /// A note on a date, today or earlier; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
-    package func note(_ text: String, on day: CalendarDate) async throws {
+    package func note(_ text: String, on day: CalendarDate) async throws { try await note([day: try checkedNote(text, on: day)]) }
+
+    /// - Returns: the text as it is stored.
+    /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
+    package func checkedNote(_ text: String, on day: CalendarDate) throws -> String {
         guard day <= date.today else {
             throw ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
         }
-        let note = try HabitText.text(text, field: "note", most: 500)
-        let isChanged = try await HabitAccountRepository.store(note, on: day, stamp, work.sql)
-        guard isChanged else { return }
-        if note.isEmpty {
-            try HabitAccountRepository.bury([(.dayNote, "\(day)")], stamp, work.sql)
-        } else {
-            try HabitAccountRepository.unbury([(.dayNote, "\(day)")], of: user, work.sql)
-        }
+        return try HabitText.text(text, field: "note", most: 500)
+    }
+
+    /// The same for several dates.
+    ///
+    /// - Parameter notes: as `checkedNote` gave them.
+    package func note(_ notes: [CalendarDate: String]) async throws {
+        let gone = try await HabitAccountRepository.store(notes, stamp, work.sql)
+        try HabitAccountRepository.bury(gone.map { (.dayNote, "\($0)") }, stamp, work.sql)
+        try HabitAccountRepository.unbury(
+            notes.filter { !$0.value.isEmpty }.keys.sorted().map { (.dayNote, "\($0)") },
+            of: user,
+            work.sql
+        )
     }
 
     /// A backup was made now.
@@ -397,29 +326,6 @@ package struct HabitBook: Sendable {
         }
         return try await HabitAccountRepository.raiseEpoch(stamp, work.sql)
     }
-}
-
-/// What an edit of a habit came to.
-package struct HabitOutcome: Sendable {
-    package let change: PlannedChange
-    /// What was refused, by its place in the list of edits.
-    package let refused: [Int: ServiceError]
-    /// Completions that updated one that was there: its id, by theirs.
-    package let merged: [CompletionID: CompletionID]
-    package var state: StreakState { change.change.state }
-    /// The counts that were reached for the first time in this run, highest last.
-    package var milestones: [Int] {
-        change.change.effects.compactMap { if case .milestone(let count, _, _, _) = $0 { count } else { nil } }
-    }
-    /// The completions that the ledger has on a date now, in the order they came.
-    package func completions(on date: CalendarDate) -> [StreakLedger.Contribution] {
-        change.change.ledger.contributions[date] ?? []
-    }
-}
-
-extension HabitEdit {
-    /// The id of a new completion.
-    fileprivate var newID: CompletionID? { if case .complete(let id, _, _) = self { id } else { nil } }
 }
 
 extension Schedule {
