@@ -102,7 +102,7 @@ struct DevicePush {
         let tombstones = try await HabitAccountRepository.tombstones(
             of: book.user,
             Set(named).map { (.habit, "\($0)") } + Set(wanted).map { (.completion, "\($0)") }
-                + Set(changes.flatMap(\.categories)).map { (.category, "\($0)") } + Set(dates).map { (.dayNote, "\($0)") },
+                + Set(changes.flatMap(\.categories).map { categories.names[$0] ?? $0 }).map { (.category, "\($0)") } + Set(dates).map { (.dayNote, "\($0)") },
             sql
         )
         for (entity, key, sequence) in tombstones {
@@ -181,8 +181,7 @@ struct DevicePush {
             walk.run()
             answers.merge(walk.answers) { _, new in new }
             patches.merge(walk.patches) { _, new in new }
-            completions.names.merge(walk.names) { _, new in new }
-            completions.forget(walk.deleted)
+            completions.follow(walk)
             habits.changed(edits.habit)
         }
         try book.describe(patches)

@@ -21,7 +21,15 @@ struct PushedCompletions {
         return (id, place)
     }
 
-    mutating func forget(_ deleted: Set<CompletionID>) { gone.formUnion(deleted) }
+    /// What was written.
+    mutating func follow(_ walk: EditWalk) {
+        gone.formUnion(walk.deleted)
+        for id in walk.refused { places[id] = nil }
+        for (name, id) in walk.names {
+            names[name] = id
+            places[id] = places[id] ?? places[name]
+        }
+    }
 }
 
 /// The habits that a push is about.

@@ -64,6 +64,8 @@ struct EditWalk {
     /// Other names of completions.
     private(set) var names: [CompletionID: CompletionID] = [:]
     private(set) var deleted: Set<CompletionID> = []
+    /// Completions that were not made.
+    private(set) var refused: Set<CompletionID> = []
 
     init(_ edits: WaitingEdits.OfHabit, _ outcome: HabitOutcome, _ completions: PushedCompletions) {
         (self.edits, self.outcome) = (edits, outcome)
@@ -84,7 +86,10 @@ struct EditWalk {
     private mutating func answer(_ edit: WaitingEdits.Edit, _ refusal: ServiceError?) -> SyncAnswer {
         switch edit {
         case .complete(let id, _, _, let details):
-            if let refusal { return .refused(refusal) }
+            if let refusal {
+                refused.insert(id)
+                return .refused(refusal)
+            }
             guard let other = outcome.merged[id] else {
                 present.insert(id)
                 return .applied
