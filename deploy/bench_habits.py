@@ -1,19 +1,18 @@
-"""deploy/dev bench habits: a person with 30 habits and two years of history, many people who complete habits, one push of 1,000 changes, and a
-person with 50 habits and ten years.
+"""deploy/dev bench habits: a person with 30 habits and two years of history, many people who complete habits, and a person with 50 habits
+and ten years.
 
 What is measured, with CPU of every process:
 
   today        GET /api/habits/today of 30 habits with two years of history, 64 connections
   statistics   GET /api/habits/statistics?period=year of the same person, 16 connections: p99
   completion   POST /api/habits/{id}/completions of many people, five habits each, 64 connections
-  sync         POST /api/sync with 1,000 changes, ten times: the median and the longest
   ten years    each GET route of habits of a person with 50 habits and 182,500 completions: the longest of five
 
 Histories come in by POST /api/habits/import; how long that takes is shown too.
 
 BENCH_HABIT_USERS  people who complete habits (500); BENCH_HABIT_YEARS  of the longest history (10)
 """
-import datetime, http.client, json, os, statistics, subprocess, sys, time, uuid
+import datetime, http.client, json, subprocess, sys, time
 
 from bench_check_ins import be_quiet, number, register, until
 from bench_database import Session
@@ -96,38 +95,16 @@ def completions(system, count):
     return path
 
 
-def push(system, token, habit_ids):
-    """1,000 completions of the last 20 dates, as a device brings them that was offline. - Returns: the seconds of each push."""
-    device = str(uuid.uuid4())
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    reply, _ = call(system, "POST", "/api/sync", token, {"device_id": device, "schema_version": 1, "limit": 1000})
-    while reply["data"].get("has_more"):
-        reply, _ = call(system, "POST", "/api/sync", token, {
-            "device_id": device, "schema_version": 1, "limit": 1000, "epoch": reply["data"]["epoch"],
-            "cursor": reply["data"]["next_cursor"]})
-    times = []
-    for _ in range(10):
-        changes = [{
-            "change_id": str(uuid.uuid4()), "entity": "completion", "operation": "create", "entity_id": str(uuid.uuid4()),
-            "habit_id": habit_ids[n % len(habit_ids)], "date": str(today - datetime.timedelta(days=n // len(habit_ids) % 7)),
-            "completion": {"value": 1}} for n in range(1000)]
-        body = {"device_id": device, "schema_version": 1, "limit": 1000, "epoch": reply["data"]["epoch"],
-                "cursor": reply["data"]["next_cursor"], "changes": changes}
-        reply, took = call(system, "POST", "/api/sync", token, body)
-        times.append(took)
-    return times
-
-
 def habits(start, person, wrk, seconds, show):
     """- Parameters: start: starts a system; person, wrk, show: register, measure and print."""
     system = start()
     try:
-        (reader, reader_id), (old, old_id), (phone, phone_id) = (person(system, f"bench.habits{n}") for n in range(3))
+        (reader, reader_id), (old, old_id) = (person(system, f"bench.habits{n}") for n in range(2))
         session = Session.of_system(system, "streaks")
         until("the users are known to streaks", lambda: session.number(
-            "SELECT count(*) FROM profile_replica WHERE username LIKE 'bench.habits%'") == 3)
+            "SELECT count(*) FROM profile_replica WHERE username LIKE 'bench.habits%'") == 2)
         session.close()
-        make_premium(system, [reader_id, old_id, phone_id])
+        make_premium(system, [reader_id, old_id])
         years = number("BENCH_HABIT_YEARS", 10)
         took = history(system, reader, 30, 730)
         print(f"\nimport of 30 habits and 2 years: {took:.1f} s", flush=True)
@@ -139,10 +116,6 @@ def habits(start, person, wrk, seconds, show):
         script = completions(system, number("BENCH_HABIT_USERS", 500))
         be_quiet(system)
         show("POST completion", wrk(system, "", script=script, seconds=seconds))
-        ids = [call(system, "POST", "/api/habits", phone, {"name": f"Habit {n}", "target_value": 1000})[0]["data"]["id"]
-               for n in range(40)]
-        times = push(system, phone, ids)
-        print(f"sync of 1,000 changes: median {statistics.median(times) * 1000:.0f} ms, longest {max(times) * 1000:.0f} ms", flush=True)
         took = history(system, old, 50, 365 * years)
         print(f"import of 50 habits and {years} years: {took:.1f} s", flush=True)
         ten_years(system, old)
