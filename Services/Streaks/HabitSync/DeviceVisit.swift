@@ -37,9 +37,9 @@ struct DeviceVisit {
         // The queue goes on: the rest of it reaches as far back as its beginning.
         let synced = request.hasMoreChanges ? lastSync ?? date.today : date.today
         try SyncRepository.store(device, of: user, lastSync: synced, at: work.now, work.sql)
-        var reply = try await pull(account)
+        var reply = SyncReply(today: date.today, earliestDate: earliest(synced, date))
         reply.results = results
-        (reply.today, reply.earliestDate) = (date.today, earliest(synced, date))
+        try await pull(account, into: &reply)
         return reply
     }
 
@@ -47,11 +47,10 @@ struct DeviceVisit {
         habits.writer.policy(for: .habit).habits?.earliestDate(lastSync: lastSync, today: date.today) ?? date.today
     }
 
-    private func pull(_ account: HabitAccount) async throws -> SyncReply {
+    private func pull(_ account: HabitAccount, into reply: inout SyncReply) async throws {
         let (after, isReset) = start(account)
         let repository = PullRepository(user: user, after: after, newest: account.sequence, limit: page.limit + 1)
         let entries = try await repository.entries(account, work.sql)
-        var reply = SyncReply()
         (reply.schemaVersion, reply.epoch, reply.serverTime) = (SyncProtocol.version, after.epoch, work.now)
         reply.reset = isReset
         var (sent, bytes) = (0, 0)
@@ -75,7 +74,6 @@ struct DeviceVisit {
             reply.streaks = try await PullRepository.standings(of: user, work.sql).map { SyncStreak($0) }
         }
         reply.nextCursor = page.cursor(after: position)
-        return reply
     }
 
     /// Where the pull begins, and whether the device's copy is to be deleted.

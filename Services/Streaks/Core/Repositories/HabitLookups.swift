@@ -1,5 +1,5 @@
-internal import Database
-internal import Kernel
+package import Database
+package import Kernel
 internal import StreaksDomain
 
 /// What a change of habits asks before it writes. The account is locked: no other change of the user comes between.
@@ -72,6 +72,8 @@ extension HabitRepository {
     package struct CompletionPlace: Sendable {
         package let habit: HabitID
         package let date: CalendarDate
+
+        package init(habit: HabitID, date: CalendarDate) { (self.habit, self.date) = (habit, date) }
     }
 
     package static func completions(_ ids: [CompletionID], of user: UserID, _ sql: some QueryExecutor) async throws

@@ -89,7 +89,8 @@ public struct StreakChange: Hashable, Sendable {
         merged: [Int: CompletionID] = [:]
     ) {
         (self.ledger, self.before, self.state) = (ledger, before, state)
-        (self.effects, self.creditedTo, self.refused) = (effects, creditedTo, refused)
+        (self.effects, self.creditedTo) = (effects, creditedTo)
+        (self.refused, self.merged) = (refused, merged)
     }
 }
 
