@@ -122,7 +122,7 @@ struct PushedHabits {
         }
         guard !gone.contains(id) else { throw ServiceError.gone }
         var details = try fields.details(after: nil)
-        details.category = try categories.found(details.category)
+        details.category = categories.found(details.category)
         details.name = try await free(details.name, except: id, book)
         let target = fields.target.applied(to: nil)
         let new = HabitBook.NewHabit(details, schedule: fields.schedule ?? .daily, target: target, id: id)
@@ -138,7 +138,7 @@ struct PushedHabits {
         let habit = try await find(id, book)
         guard let newest = habit.record.versions.last else { throw ServiceError.internal }
         var details = try fields.details(after: habit.record.details)
-        if fields.category != nil { details.category = try categories.found(details.category) }
+        if fields.category != nil { details.category = categories.found(details.category) }
         if fields.name != nil { details.name = try await free(details.name, except: id, book) }
         let schedule = fields.schedule ?? newest.schedule
         let target = fields.target.applied(to: newest.target)
@@ -182,17 +182,11 @@ struct PushedCategories {
     /// Those that were deleted.
     var gone: Set<HabitCategoryID> = []
 
-    /// The category as it is called here; nil for one that was deleted.
-    ///
-    /// - Throws: `VALIDATION_ERROR` when there never was one.
-    func found(_ name: HabitCategoryID?) throws -> HabitCategoryID? {
+    /// The category as it is called here; nil for one that is not there: a habit is not refused for it.
+    func found(_ name: HabitCategoryID?) -> HabitCategoryID? {
         guard let name else { return nil }
         let id = names[name] ?? name
-        if records.contains(where: { $0.id == id }) { return id }
-        guard gone.contains(id) || gone.contains(name) else {
-            throw ServiceError.validation(field: "category_id", "is no category of yours")
-        }
-        return nil
+        return records.contains { $0.id == id } ? id : nil
     }
 
     private func find(_ name: HabitCategoryID) throws -> HabitCategoryRecord {

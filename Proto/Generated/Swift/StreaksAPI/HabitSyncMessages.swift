@@ -140,6 +140,7 @@ public struct SyncHabitFields: Sendable, Equatable {
     /// #RRGGBB.
     public var color: String? = nil
     public var icon: String? = nil
+    /// One that is not there (any more) is taken as none.
     public var categoryID: String? = nil
     /// Of the target: pages, minutes.
     public var unit: String? = nil
