@@ -79,12 +79,12 @@ struct HabitCompletionTests {
     @Test func `seven dates back are taken, and not eight, nor tomorrow`() async throws {
         try await withHabits { world in
             let habit = try await world.create("Read").id
-            #expect(await world.reason { try await world.complete(habit, on: "2025-12-28") } == nil)
-            #expect(await world.reason { try await world.complete(habit, on: "2025-12-27") } == "DATE_TOO_OLD")
+            #expect(await world.reason { try await world.complete(habit, on: "2025-12-29") } == nil)
+            #expect(await world.reason { try await world.complete(habit, on: "2025-12-28") } == "DATE_TOO_OLD")
             #expect(await world.reason { try await world.complete(habit, on: "2026-01-06") } == "DATE_IN_FUTURE")
-            #expect(await world.reason { try await world.skip(habit, on: "2025-12-27") } == "DATE_TOO_OLD")
+            #expect(await world.reason { try await world.skip(habit, on: "2025-12-28") } == "DATE_TOO_OLD")
             let start = try await world.detail(habit)
-            #expect(start.habit?.startDate == day("2025-12-28"), "an earlier completion moves the start")
+            #expect(start.habit?.startDate == day("2025-12-29"), "an earlier completion moves the start")
             #expect(start.today?.lastCompletion == nil && start.daysDone == 1)
             // What was entered later has no time of day.
             let entries = try await ListCompletions(habits: world.habits)
