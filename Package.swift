@@ -217,7 +217,8 @@ let services: [[Target]] = [
             Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
-            Feature("HabitSync", ["Replicas"]), Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
+            Feature("HabitSync", ["Replicas"]),
+            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]
