@@ -211,13 +211,13 @@ let services: [[Target]] = [
         core: ["AuthAPI", "BillingAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-            Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Reminders", []),
+            Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("HabitSync", ["Replicas"]),
             Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
             Feature("Goods", ["Replicas"], hasTables: false), Feature("HabitStatistics", ["Replicas"], hasTables: false),
             Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
-            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
+            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false), Feature("Reminders", []),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]

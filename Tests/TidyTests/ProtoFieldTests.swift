@@ -22,6 +22,15 @@ struct ProtoFieldTests {
         "BadgeItem.id": "a name, `week_warrior`",
         "UnlockItem.id": "a name, `flame_color_gold`",
         "HabitColumns.date": "the name of a column",
+        "SyncRequest.device_id": "made by the app; the handler reads it",
+        "SyncChange.change_id": "read one by one: a bad one is refused alone",
+        "SyncChange.entity_id": "read one by one: a bad one is refused alone",
+        "SyncChange.habit_id": "read one by one: a bad one is refused alone",
+        "SyncChange.date": "read one by one: a bad one is refused alone",
+        "SyncChange.ids": "read one by one: a bad one is refused alone",
+        "SyncHabitFields.category_id": "read one by one: a bad one is refused alone",
+        "SyncResult.change_id": "as the device sent it",
+        "SyncDeletion.entity_id": "of a habit, a category or a completion",
     ]
 
     @Test func `ids and dates in the protos of services are typed`() {

@@ -9,6 +9,7 @@ internal import StreaksGoods
 internal import StreaksHabitFiles
 internal import StreaksHabitReminders
 internal import StreaksHabitStatistics
+internal import StreaksHabitSync
 internal import StreaksHabits
 internal import StreaksLeaderboards
 internal import StreaksMutual
@@ -35,6 +36,7 @@ public enum StreaksModule: ServiceModule {
         HabitRemindersFeature.feature(extensions),
         HabitStatisticsFeature.feature(extensions),
         HabitFilesFeature.feature(extensions),
+        HabitSyncFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 

@@ -30,6 +30,21 @@ public struct Page<Position: CursorPosition>: Sendable {
         skipped = try PageSize.skipped(page: request.page, cursor: request.cursor, size: limit)
     }
 
+    /// The page of a stream of changes that a reader follows: the other fields of the request choose no entries, and the end of the stream has
+    /// a cursor too (`cursor(after:)`).
+    ///
+    /// - Throws: `UNAUTHENTICATED` when the caller is not signed in; `VALIDATION_ERROR` naming `cursor` for one that this stream has not given out
+    ///   to this user.
+    public init<Request: PagedRequest>(following request: Request, _ context: CallContext) throws {
+        scope = CursorScope(Request.fullName, of: try context.requireUser())
+        limit = Request.pageSize.entries(asked: request.limit)
+        position = try scope.position(in: request.cursor)
+        skipped = 0
+    }
+
+    /// The cursor after a place in the list.
+    public func cursor(after position: Position) -> String { scope.text(after: position) }
+
     /// The entries of the page, and where the list goes on.
     ///
     /// - Parameters:

@@ -25,6 +25,13 @@ package struct HabitBook: Sendable {
         package let record: HabitRecord
         package let stored: StoredStreak
         package var id: HabitID { record.id }
+
+        /// The same after a change of its details alone (`update`), for further changes in the same transaction.
+        package func with(_ details: HabitDetails) -> Locked {
+            var record = record
+            record.details = details
+            return Locked(record: record, stored: stored)
+        }
     }
 
     /// A habit that is to begin.
@@ -196,21 +203,35 @@ package struct HabitBook: Sendable {
         try HabitAccountRepository.bury([(.habit, "\(habit.id)")], stamp, work.sql)
     }
 
-    /// It comes back, into the archive if it was there. Lock it with `includesDeleted`.
+    /// It comes back with its completions and skips, into the archive if it was there. Lock it with `includesDeleted`.
     ///
-    /// - Throws: `HABIT_NOT_DELETED`, `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`.
-    package func undelete(_ habit: Locked) async throws {
+    /// - Parameters:
+    ///   - name: what it is called from now on; nil: as before.
+    ///   - archivesExcess: above the plan's limit it comes back into the archive instead of being refused (HA-13).
+    /// - Throws: `HABIT_NOT_DELETED`, `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `HABIT_NAME_TAKEN`.
+    package func undelete(_ habit: Locked, name: String? = nil, archivesExcess: Bool = false) async throws {
         guard habit.record.isDeleted else {
             throw ServiceError(.failedPrecondition, "HABIT_NOT_DELETED", "This habit is not deleted.")
         }
-        guard try await !HabitRepository.isNameTaken(habit.record.details.name, of: user, except: habit.id, work.sql) else {
+        var details = habit.record.details
+        if let name { details.name = name }
+        guard try await !HabitRepository.isNameTaken(details.name, of: user, except: habit.id, work.sql) else {
             throw ServiceError.habitNameTaken
         }
+        let counts = try await HabitRepository.counts(of: user, work.sql)
+        guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
         if !habit.record.isArchived {
-            try await checkLimit()
-            try await apply(.unarchive, to: habit)
+            if counts.active < limits.activeHabits {
+                try await apply(.unarchive, to: habit)
+            } else {
+                guard archivesExcess else { throw ServiceError.habitLimitReached(limits.activeHabits) }
+                try HabitRepository.setArchived(habit.id, at: work.now, stamp, work.sql)
+            }
         }
+        if name != nil { try await HabitRepository.update(habit.id, details, stamp, work.sql) }
         try await HabitRepository.setDeleted(habit.id, at: nil, stamp, work.sql)
+        // Devices have deleted what it had.
+        try HabitRepository.renumber(habit.record.streak, stamp, work.sql)
         try HabitAccountRepository.unbury([(.habit, "\(habit.id)")], of: user, work.sql)
     }
 
@@ -267,18 +288,28 @@ package struct HabitBook: Sendable {
     /// A note on a date, today or earlier; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
-    package func note(_ text: String, on day: CalendarDate) async throws {
+    package func note(_ text: String, on day: CalendarDate) async throws { try await note([day: try checkedNote(text, on: day)]) }
+
+    /// - Returns: the text as it is stored.
+    /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
+    package func checkedNote(_ text: String, on day: CalendarDate) throws -> String {
         guard day <= date.today else {
             throw ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
         }
-        let note = try HabitText.text(text, field: "note", most: 500)
-        let isChanged = try await HabitAccountRepository.store(note, on: day, stamp, work.sql)
-        guard isChanged else { return }
-        if note.isEmpty {
-            try HabitAccountRepository.bury([(.dayNote, "\(day)")], stamp, work.sql)
-        } else {
-            try HabitAccountRepository.unbury([(.dayNote, "\(day)")], of: user, work.sql)
-        }
+        return try HabitText.text(text, field: "note", most: 500)
+    }
+
+    /// The same for several dates.
+    ///
+    /// - Parameter notes: as `checkedNote` gave them.
+    package func note(_ notes: [CalendarDate: String]) async throws {
+        let gone = try await HabitAccountRepository.store(notes, stamp, work.sql)
+        try HabitAccountRepository.bury(gone.map { (.dayNote, "\($0)") }, stamp, work.sql)
+        try HabitAccountRepository.unbury(
+            notes.filter { !$0.value.isEmpty }.keys.sorted().map { (.dayNote, "\($0)") },
+            of: user,
+            work.sql
+        )
     }
 
     /// A backup was made now.

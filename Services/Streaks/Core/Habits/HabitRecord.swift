@@ -129,9 +129,10 @@ package struct HabitCategoryRecord: Sendable {
     package let updatedAt: Instant
     package let sequence: Int64
 
-    static let columns: Query = "id, name, color, icon, position, is_custom, created_at, updated_at, sequence"
+    package static let columns: Query = "id, name, color, icon, position, is_custom, created_at, updated_at, sequence"
 
-    init(_ row: Row) throws {
+    /// - Parameter row: begins with `columns`.
+    package init(_ row: Row) throws {
         id = try row.get(at: 0)
         details = HabitCategoryDetails(storedName: try row.get(at: 1), color: try row.get(at: 2), icon: try row.get(at: 3))
         position = Int(try row.get(at: 4, as: Int32.self))

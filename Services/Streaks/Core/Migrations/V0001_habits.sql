@@ -128,7 +128,7 @@ CREATE TABLE habit_completion (
 );
 -- With the minute, for statistics of the times of day.
 CREATE INDEX habit_completion_date ON habit_completion (streak_id, on_date) INCLUDE (minute);
-CREATE INDEX habit_completion_sequence ON habit_completion (user_id, sequence);
+CREATE INDEX habit_completion_sequence ON habit_completion (user_id, sequence, id);
 CREATE INDEX habit_completion_note ON habit_completion (streak_id, on_date) WHERE note <> '';
 
 CREATE TABLE habit_skip (

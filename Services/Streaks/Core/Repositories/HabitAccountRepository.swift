@@ -160,19 +160,25 @@ package enum HabitAccountRepository {
         return Dictionary(try rows.map { (try $0.get(at: 0), try $0.get(at: 1)) }) { first, _ in first }
     }
 
-    /// An empty note deletes it. - Returns: whether there was one.
-    static func store(_ note: String, on date: CalendarDate, _ change: HabitStamp, _ sql: Transaction) async throws -> Bool {
-        guard note.isEmpty else {
-            return try await sql.execute(
+    /// Empty notes delete those that are there. - Returns: the dates whose notes were deleted.
+    static func store(_ notes: [CalendarDate: String], _ change: HabitStamp, _ sql: Transaction) async throws -> [CalendarDate] {
+        let kept = notes.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        if !kept.isEmpty {
+            try sql.enqueue(
                 """
                 INSERT INTO habit_day_note (user_id, on_date, note, updated_at, sequence)
-                VALUES (\(change.user), \(date), \(note), \(change.now), \(change.sequence))
+                SELECT \(change.user), on_date, note, \(change.now), \(change.sequence)
+                FROM unnest(\(kept.map(\.key)), \(kept.map(\.value))) AS new (on_date, note)
                 ON CONFLICT (user_id, on_date) DO UPDATE SET note = EXCLUDED.note, updated_at = EXCLUDED.updated_at,
                     sequence = EXCLUDED.sequence
                 """
-            ) > 0
+            )
         }
-        return try await sql.execute("DELETE FROM habit_day_note WHERE user_id = \(change.user) AND on_date = \(date)") > 0
+        let empty = notes.filter(\.value.isEmpty).keys.sorted()
+        guard !empty.isEmpty else { return [] }
+        return try await sql.query(
+            "DELETE FROM habit_day_note WHERE user_id = \(change.user) AND on_date = ANY(\(empty)) RETURNING on_date"
+        ).map { try $0.get(at: 0) }
     }
 
     // MARK: tombstones
@@ -188,6 +194,25 @@ package enum HabitAccountRepository {
             ON CONFLICT (user_id, entity, key) DO UPDATE SET sequence = EXCLUDED.sequence, deleted_at = EXCLUDED.deleted_at
             """
         )
+    }
+
+    /// The numbers of the changes that deleted what has these keys; absent: it was not deleted, or too long ago.
+    package static func tombstones(
+        of user: UserID,
+        _ wanted: [(entity: HabitEntity, key: String)],
+        _ sql: some QueryExecutor
+    ) async throws -> [(entity: HabitEntity, key: String, sequence: Int64)] {
+        guard !wanted.isEmpty else { return [] }
+        return try await sql.query(
+            """
+            SELECT t.entity::int, t.key, t.sequence
+            FROM unnest(\(wanted.map(\.entity.rawValue)), \(wanted.map(\.key))) AS wanted (entity, key)
+            JOIN habit_tombstone t ON t.user_id = \(user) AND t.entity = wanted.entity AND t.key = wanted.key
+            """
+        ).compactMap { row in
+            guard let entity = HabitEntity(rawValue: try row.get(at: 0)) else { return nil }
+            return (entity, try row.get(at: 1), try row.get(at: 2))
+        }
     }
 
     /// They are there again.

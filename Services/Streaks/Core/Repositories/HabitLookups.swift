@@ -1,5 +1,5 @@
-internal import Database
-internal import Kernel
+package import Database
+package import Kernel
 internal import StreaksDomain
 
 /// What a change of habits asks before it writes. The account is locked: no other change of the user comes between.
@@ -68,6 +68,52 @@ extension HabitRepository {
         ) { first, _ in first }
     }
 
+    /// Where completions are, and whose habits they belong to; of deleted habits too.
+    package struct CompletionPlace: Sendable {
+        package let habit: HabitID
+        package let date: CalendarDate
+
+        package init(habit: HabitID, date: CalendarDate) { (self.habit, self.date) = (habit, date) }
+    }
+
+    package static func completions(_ ids: [CompletionID], of user: UserID, _ sql: some QueryExecutor) async throws
+        -> [CompletionID: CompletionPlace]
+    {
+        guard !ids.isEmpty else { return [:] }
+        let rows = try await sql.query(
+            """
+            SELECT c.id, h.id, c.on_date FROM habit_completion c JOIN habit h ON h.streak_id = c.streak_id
+            WHERE c.user_id = \(user) AND c.id = ANY(\(ids))
+            """
+        )
+        return Dictionary(
+            try rows.map { (try $0.get(at: 0), CompletionPlace(habit: try $0.get(at: 1), date: try $0.get(at: 2))) }
+        ) { first, _ in first }
+    }
+
+    /// How many completions there are on dates.
+    static func counts(on dates: [(streak: StreakID, date: CalendarDate)], _ sql: some QueryExecutor) async throws
+        -> [StreakID: [CalendarDate: Int]]
+    {
+        guard !dates.isEmpty else { return [:] }
+        let rows = try await sql.query(
+            """
+            SELECT wanted.streak_id, wanted.on_date, count(id)
+            FROM unnest(\(dates.map(\.streak)), \(dates.map(\.date))) AS wanted (streak_id, on_date)
+            LEFT JOIN habit_completion c ON c.streak_id = wanted.streak_id AND c.on_date = wanted.on_date GROUP BY 1, 2
+            """
+        )
+        var counts: [StreakID: [CalendarDate: Int]] = [:]
+        for row in rows { counts[try row.get(at: 0), default: [:]][try row.get(at: 1)] = Int(try row.get(at: 2, as: Int64.self)) }
+        return counts
+    }
+
+    /// The names of a user's habits, those in the archive too.
+    package static func names(of user: UserID, _ sql: some QueryExecutor) async throws -> [HabitID: String] {
+        let rows = try await sql.query("SELECT id, name FROM habit WHERE user_id = \(user) AND deleted_at IS NULL")
+        return Dictionary(try rows.map { (try $0.get(at: 0), try $0.get(at: 1)) }) { first, _ in first }
+    }
+
     /// - Returns: whether there is such a completion.
     static func describe(_ id: CompletionID, _ details: CompletionDetails, _ change: HabitStamp, _ sql: Transaction) async throws
         -> Bool
@@ -81,16 +127,32 @@ extension HabitRepository {
         ) > 0
     }
 
-    /// What details say replaces what a completion has; what they leave open stays.
-    static func add(_ details: CompletionDetails, to id: CompletionID, _ change: HabitStamp, _ sql: Transaction) async throws {
-        _ = try await sql.execute(
+    /// Changes parts of the details of completions; those that do not exist are left out.
+    static func patch(_ patches: [CompletionID: CompletionPatch], _ change: HabitStamp, _ sql: Transaction) throws {
+        let all = patches.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        guard !all.isEmpty else { return }
+        let moods = all.map(\.value.mood)
+        let times = all.map(\.value.time)
+        try sql.enqueue(
             """
-            UPDATE habit_completion SET note = CASE WHEN \(details.note) = '' THEN note ELSE \(details.note) END,
-                mood = coalesce(\(details.mood?.rawValue), mood), done_at = coalesce(\(details.doneAt), done_at),
-                minute = coalesce(\(details.minute.map(Int32.init)), minute), updated_at = \(change.now), sequence = \(change.sequence)
-            WHERE user_id = \(change.user) AND id = \(id)
+            UPDATE habit_completion SET note = coalesce(new.note, habit_completion.note),
+                mood = CASE WHEN has_mood THEN new.mood ELSE habit_completion.mood END,
+                done_at = CASE WHEN has_time THEN new.done_at ELSE habit_completion.done_at END,
+                minute = CASE WHEN has_time THEN new.minute ELSE habit_completion.minute END,
+                updated_at = \(change.now), sequence = \(change.sequence)
+            FROM unnest(\(all.map(\.key)), \(all.map(\.value.note)), \(moods.map { $0 != nil }),
+                \(moods.map { ($0 ?? nil)?.rawValue }), \(times.map { $0 != nil }), \(times.map { $0?.doneAt }),
+                \(times.map { $0?.minute.map { Int32(clamping: $0) } }))
+                AS new (id, note, has_mood, mood, has_time, done_at, minute)
+            WHERE habit_completion.user_id = \(change.user) AND habit_completion.id = new.id
             """
         )
+    }
+
+    /// Its completions and skips are new to devices.
+    static func renumber(_ streak: StreakID, _ change: HabitStamp, _ sql: Transaction) throws {
+        try sql.enqueue("UPDATE habit_completion SET sequence = \(change.sequence) WHERE streak_id = \(streak)")
+        try sql.enqueue("UPDATE habit_skip SET sequence = \(change.sequence) WHERE streak_id = \(streak)")
     }
 
     /// Deletes everything of a user's habits but the account, deleted ones and tombstones too.

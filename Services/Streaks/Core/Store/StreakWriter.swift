@@ -155,6 +155,41 @@ package struct StreakWriter: Sendable {
         }
     }
 
+    /// What is to be done with a streak.
+    package struct Order: Sendable {
+        let command: StreakCommand
+        let stored: StoredStreak
+        let origin: HabitOrigin?
+        let reportsMilestones: Bool
+
+        /// As the parameters of `apply(_:to:)`.
+        package init(
+            _ command: StreakCommand,
+            _ stored: StoredStreak,
+            origin: HabitOrigin? = nil,
+            reportsMilestones: Bool = true
+        ) {
+            (self.command, self.stored, self.origin) = (command, stored, origin)
+            self.reportsMilestones = reportsMilestones
+        }
+    }
+
+    /// Does something with each of several streaks, by statements for all of them. When one refuses, nothing was changed.
+    ///
+    /// - Returns: what became of each, in the order of `orders`.
+    package func apply(_ orders: [Order], _ work: UnitOfWork) async throws -> [PlannedChange] {
+        var changes: [PlannedChange] = []
+        var slice = TimeSlice()
+        for order in orders {
+            var planned = try await plan(order.command, for: order.stored, operation: nil, work)
+            planned.entries.habit?.origin = order.origin
+            planned.reportsMilestones = order.reportsMilestones
+            changes.append(planned)
+            await slice.yieldIfOver()
+        }
+        return try await carryOut(changes, .now, work)
+    }
+
     /// Makes a user a member of a team, from the next date on (TS-4); settles what is due first. The streak must be locked by `work`. Nothing
     /// happens when they are one.
     ///

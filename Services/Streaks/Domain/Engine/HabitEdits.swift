@@ -21,6 +21,15 @@ public enum HabitEdit: Hashable, Sendable {
         }
     }
 
+    /// The same with another name of its completion.
+    fileprivate func renamed(_ names: [CompletionID: CompletionID]) -> HabitEdit {
+        switch self {
+        case .change(let id, let date, let amount): .change(names[id] ?? id, on: date, amount)
+        case .delete(let id, let date): .delete(names[id] ?? id, on: date)
+        case .complete, .skip, .unskip: self
+        }
+    }
+
     /// Whether only some dates take it.
     fileprivate var hasReach: Bool {
         switch self {
@@ -32,7 +41,7 @@ public enum HabitEdit: Hashable, Sendable {
 
 extension StreakPolicy.Habits {
     /// The earliest date that a sync may complete or skip: 7 dates before that device's last sync, at most 366 before today (HA-12).
-    func earliestDate(lastSync: CalendarDate?, today: CalendarDate) -> CalendarDate {
+    public func earliestDate(lastSync: CalendarDate?, today: CalendarDate) -> CalendarDate {
         let usual = today.advanced(by: -reach)
         guard let lastSync else { return usual }
         return max(today.advanced(by: -366), min(usual, lastSync.advanced(by: -reach)))
@@ -45,34 +54,50 @@ extension StreakLedger {
         contributions[date]?.first { $0.id == id }
     }
 
-    /// - Returns: what was refused, by place.
+    /// What edits of a habit came to, each by its place.
+    struct HabitEdited {
+        var refused: [Int: ServiceError] = [:]
+        /// Completions that changed one that was there, or found nothing left to add: the id of that one.
+        var merged: [Int: CompletionID] = [:]
+    }
+
+    /// Later edits may name a completion that was merged by the id it came with.
+    ///
     /// - Throws: `NO_HABIT`, `STREAK_NOT_ACTIVE`, or `ServiceError.ledgerTooShort`.
     mutating func edit(
         _ edits: [HabitEdit],
         earliest: CalendarDate?,
         _ policy: StreakPolicy,
         _ state: StreakState
-    ) throws(ServiceError) -> [Int: ServiceError] {
+    ) throws(ServiceError) -> HabitEdited {
         guard let rules = policy.habits, let clock = participants.first?.zones, habit != nil else { throw .noHabit }
         guard endedAt == nil else { throw .notActive }
         let today = clock.date(at: state.asOf)
         let earliest = earliest ?? today.advanced(by: -rules.reach)
         let isWhole = base.settledThrough < firstDate
-        var refused: [Int: ServiceError] = [:]
+        var edited = HabitEdited()
+        var names: [CompletionID: CompletionID] = [:]
         for (index, edit) in edits.enumerated() {
             if edit.hasReach, edit.date > today {
-                refused[index] = ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
+                edited.refused[index] = ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
                 continue
             }
             if edit.hasReach, edit.date < earliest {
-                refused[index] = ServiceError(.invalidArgument, "DATE_TOO_OLD", "This date is too long ago.")
+                edited.refused[index] = ServiceError(.invalidArgument, "DATE_TOO_OLD", "This date is too long ago.")
                 continue
             }
             if !isWhole, edit.date <= base.settledThrough { throw .ledgerTooShort }
-            refused[index] = apply(edit, SlotCalendar(self, policy), at: state.asOf)
+            let calendar = SlotCalendar(self, policy)
+            if case .complete(let id, let date, let amount) = edit {
+                guard let other = complete(id, date, amount, calendar, at: state.asOf) else { continue }
+                edited.merged[index] = other
+                names[id] = other
+            } else {
+                edited.refused[index] = apply(edit.renamed(names), calendar)
+            }
         }
         if isWhole { findStart() }
-        return refused
+        return edited
     }
 
     /// HA-11: an earlier completion moves the start, and without it the start moves back again.
@@ -86,9 +111,9 @@ extension StreakLedger {
         base = Checkpoint(settledThrough: firstDate.advanced(by: -1))
     }
 
-    private mutating func apply(_ edit: HabitEdit, _ calendar: SlotCalendar, at now: Instant) -> ServiceError? {
+    private mutating func apply(_ edit: HabitEdit, _ calendar: SlotCalendar) -> ServiceError? {
         switch edit {
-        case .complete(let id, let date, let amount): return complete(id, date, amount, calendar, at: now)
+        case .complete: break
         case .change(let id, let date, let amount):
             guard let index = contributions[date]?.firstIndex(where: { $0.id == id }) else { return .noCompletion }
             if amount == nil, calendar.version(on: date).target != nil { return .noAmount }
@@ -107,26 +132,26 @@ extension StreakLedger {
         return nil
     }
 
-    /// HA-14.
+    /// HA-14. - Returns: the completion that was changed instead of adding one.
     private mutating func complete(
         _ id: CompletionID,
         _ date: CalendarDate,
         _ amount: Amount?,
         _ calendar: SlotCalendar,
         at now: Instant
-    ) -> ServiceError? {
+    ) -> CompletionID? {
         guard let user = participants.first?.user, completion(id, on: date) == nil else { return nil }
         if date < firstDate { begin(on: date) }
         let present = contributions[date] ?? []
         var amount = amount
         if let target = calendar.version(on: date).target {
             if amount == nil {
-                guard !present.reaches(target, by: { _ in true }) else { return nil }
+                guard !present.reaches(target, by: { _ in true }) else { return present.first?.id }
                 amount = present.reduce(target) { $0 - ($1.amount ?? .zero) }
             }
         } else if !present.isEmpty {
             contributions[date]?[0].amount = amount
-            return nil
+            return present[0].id
         }
         contributions[date, default: []].append(
             Contribution(user: user, date: date, receivedAt: now, id: id, amount: amount)

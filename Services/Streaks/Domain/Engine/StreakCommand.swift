@@ -76,6 +76,8 @@ public struct StreakChange: Hashable, Sendable {
     public var creditedTo: CalendarDate?
     /// `edit`: what was refused, by its place in the list.
     public var refused: [Int: ServiceError]
+    /// `edit`: completions that changed one that was there, or found nothing left to add (HA-14): the id of that one, by their place.
+    public var merged: [Int: CompletionID]
 
     public init(
         ledger: StreakLedger,
@@ -83,10 +85,12 @@ public struct StreakChange: Hashable, Sendable {
         state: StreakState,
         effects: [StreakEffect],
         creditedTo: CalendarDate? = nil,
-        refused: [Int: ServiceError] = [:]
+        refused: [Int: ServiceError] = [:],
+        merged: [Int: CompletionID] = [:]
     ) {
         (self.ledger, self.before, self.state) = (ledger, before, state)
-        (self.effects, self.creditedTo, self.refused) = (effects, creditedTo, refused)
+        (self.effects, self.creditedTo) = (effects, creditedTo)
+        (self.refused, self.merged) = (refused, merged)
     }
 }
 
@@ -115,10 +119,10 @@ extension StreakLedger {
             let effects = next.reporting(settled.effects(since: before), settled)
             return StreakChange(ledger: next, before: before, state: settled, effects: effects)
         }
-        var refused: [Int: ServiceError] = [:]
+        var edited = HabitEdited()
         var creditedTo: CalendarDate?
         if case .edit(let edits, let earliest) = command {
-            refused = try next.edit(edits, earliest: earliest, policy, settled)
+            edited = try next.edit(edits, earliest: earliest, policy, settled)
         } else {
             creditedTo = try next.apply(command, policy, settled)
         }
@@ -131,7 +135,8 @@ extension StreakLedger {
             state: state,
             effects: effects,
             creditedTo: creditedTo,
-            refused: refused
+            refused: edited.refused,
+            merged: edited.merged
         )
     }
 

@@ -1,0 +1,215 @@
+package import Kernel
+package import StreaksDomain
+
+/// Completions and skips, inside a change.
+extension HabitBook {
+    /// Edits of one habit, with what their completions have besides date and amount.
+    package struct Edits: Sendable {
+        package var edits: [HabitEdit]
+        /// Of `.complete`.
+        package var details: [CompletionID: CompletionDetails]
+        /// The first date that takes completions and skips; nil: 7 dates before today (HA-12).
+        package var earliest: CalendarDate?
+        /// Whether milestones are told; a restore tells none.
+        package var reportsMilestones = true
+        /// Whether one that is merged gives its details to the one that was there; else the caller does (`describe`).
+        package var mergesDetails = true
+
+        package init(
+            _ edits: [HabitEdit],
+            details: [CompletionID: CompletionDetails] = [:],
+            earliest: CalendarDate? = nil
+        ) {
+            (self.edits, self.details, self.earliest) = (edits, details, earliest)
+        }
+    }
+
+    /// Changes completions and skips of a habit, in order; what is refused changes nothing, and its place says so (`HabitOutcome.refused`).
+    ///
+    /// A completion whose id the user has already for another habit or date is refused with `COMPLETION_ID_TAKEN`; more than
+    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`.
+    package func edit(_ habit: Locked, _ edits: Edits) async throws -> HabitOutcome {
+        guard let outcome = try await edit([(habit, edits)]).first else { throw ServiceError.internal }
+        return outcome
+    }
+
+    /// The same with several habits, each once, by statements for all of them.
+    ///
+    /// - Returns: what became of each, in their order.
+    package func edit(_ all: [(habit: Locked, edits: Edits)]) async throws -> [HabitOutcome] {
+        guard !all.isEmpty else { return [] }
+        let known = try await HabitRepository.places(of: all.flatMap { $0.edits.edits.compactMap(\.newID) }, of: user, work.sql)
+        let counts = try await counts(all)
+        let checked = all.map { Checked($0.habit, $0.edits, known, counts) }
+        let changes = try await writer.apply(
+            zip(all, checked).map { pair, checked in
+                StreakWriter.Order(
+                    .edit(checked.kept, earliest: pair.edits.earliest),
+                    pair.habit.stored,
+                    origin: HabitOrigin(user: user, sequence: account.sequence, details: pair.edits.details),
+                    reportsMilestones: pair.edits.reportsMilestones
+                )
+            },
+            work
+        )
+        try bury(zip(all, changes).map { ($0.habit.id, $1) })
+        var outcomes: [HabitOutcome] = []
+        var patches: [CompletionID: CompletionPatch] = [:]
+        for ((pair, checked), change) in zip(zip(all, checked), changes) {
+            let outcome = HabitOutcome(change, checked)
+            outcomes.append(outcome)
+            guard pair.edits.mergesDetails else { continue }
+            for id in checked.kept.compactMap(\.newID) {
+                guard let other = outcome.merged[id], let details = pair.edits.details[id] else { continue }
+                patches[other, default: CompletionPatch()].add(CompletionPatch(details))
+            }
+        }
+        try describe(patches)
+        return outcomes
+    }
+
+    /// How many completions there are on dates that lie behind the checkpoints of their ledgers.
+    private func counts(_ all: [(habit: Locked, edits: Edits)]) async throws -> [StreakID: [CalendarDate: Int]] {
+        let hidden = all.flatMap { habit, edits in
+            Set(edits.edits.filter { $0.newID != nil && $0.date <= habit.stored.ledger.base.settledThrough }.map(\.date))
+                .map { (streak: habit.record.streak, date: $0) }
+        }
+        return try await HabitRepository.counts(on: hidden, work.sql)
+    }
+
+    /// The edits of a habit that its ledger judges, and those that are refused before.
+    fileprivate struct Checked {
+        private(set) var kept: [HabitEdit] = []
+        /// Of `kept`, in the list of all.
+        private(set) var places: [Int] = []
+        private(set) var refused: [Int: ServiceError] = [:]
+
+        init(
+            _ habit: Locked,
+            _ edits: Edits,
+            _ known: [CompletionID: HabitRepository.Place],
+            _ counts: [StreakID: [CalendarDate: Int]]
+        ) {
+            var there = counts[habit.record.streak] ?? [:]
+            for (index, edit) in edits.edits.enumerated() {
+                if let id = edit.newID {
+                    if let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
+                        refused[index] = .completionIDTaken
+                        continue
+                    }
+                    let count = there[edit.date] ?? habit.stored.ledger.contributions[edit.date]?.count ?? 0
+                    there[edit.date] = count + 1
+                    if count >= HabitLimits.mostCompletions {
+                        refused[index] = .tooManyCompletions
+                        continue
+                    }
+                }
+                kept.append(edit)
+                places.append(index)
+            }
+        }
+    }
+
+    private func bury(_ changes: [(habit: HabitID, change: PlannedChange)]) throws {
+        var (gone, back): ([(entity: HabitEntity, key: String)], [(entity: HabitEntity, key: String)]) = ([], [])
+        for (habit, change) in changes {
+            guard let entries = change.entries.habit else { continue }
+            gone += entries.deleted.map { (.completion, "\($0)") } + entries.unskipped.map { (.skip, "\(habit) \($0)") }
+            back += entries.added.compactMap { entry in entry.id.map { (.completion, "\($0)") } }
+            back += entries.skipped.map { (.skip, "\(habit) \($0)") }
+        }
+        try HabitAccountRepository.bury(gone, stamp, work.sql)
+        try HabitAccountRepository.unbury(back, of: user, work.sql)
+    }
+
+    /// Another note, mood or time of a completion, of whatever age (HA-12).
+    ///
+    /// - Throws: `COMPLETION_NOT_FOUND`.
+    package func describe(_ id: CompletionID, _ details: CompletionDetails) async throws {
+        guard try await HabitRepository.describe(id, details, stamp, work.sql) else { throw ServiceError.completionNotFound }
+    }
+
+    /// The same for parts of the details of several completions; those that do not exist are left out.
+    package func describe(_ patches: [CompletionID: CompletionPatch]) throws {
+        try HabitRepository.patch(patches, stamp, work.sql)
+    }
+}
+
+/// What an edit of a habit came to.
+package struct HabitOutcome: Sendable {
+    package let change: PlannedChange
+    /// What was refused, by its place in the list of edits.
+    package let refused: [Int: ServiceError]
+    /// Completions that updated one that was there, or found nothing left to add: its id, by theirs.
+    package let merged: [CompletionID: CompletionID]
+    package var state: StreakState { change.change.state }
+    /// The counts that were reached for the first time in this run, highest last.
+    package var milestones: [Int] {
+        change.change.effects.compactMap { if case .milestone(let count, _, _, _) = $0 { count } else { nil } }
+    }
+    /// The completions that the ledger has on a date now, in the order they came.
+    package func completions(on date: CalendarDate) -> [StreakLedger.Contribution] {
+        change.change.ledger.contributions[date] ?? []
+    }
+
+    fileprivate init(_ change: PlannedChange, _ checked: HabitBook.Checked) {
+        self.change = change
+        var refused = checked.refused
+        for (place, refusal) in change.change.refused { refused[checked.places[place]] = refusal }
+        self.refused = refused
+        merged = Dictionary(
+            change.change.merged.compactMap { place, other in checked.kept[place].newID.map { ($0, other) } }
+        ) { first, _ in first }
+    }
+}
+
+/// Which details of a completion are others from now on; what is nil stays.
+package struct CompletionPatch: Hashable, Sendable {
+    /// When it was done: both nil when only its date is known.
+    package struct Time: Hashable, Sendable {
+        package var doneAt: Instant?
+        /// The minute of the day by the user's clock then.
+        package var minute: Int?
+
+        package init(doneAt: Instant? = nil, minute: Int? = nil) { (self.doneAt, self.minute) = (doneAt, minute) }
+    }
+
+    package var note: String?
+    /// The inner value is nil when it has none from now on.
+    package var mood: HabitMood??
+    package var time: Time?
+
+    package init(note: String? = nil, mood: HabitMood?? = nil, time: Time? = nil) {
+        (self.note, self.mood, self.time) = (note, mood, time)
+    }
+
+    /// What details say; what they leave open stays.
+    package init(_ details: CompletionDetails) {
+        note = details.note.isEmpty ? nil : details.note
+        mood = details.mood.map { .some($0) }
+        time = details.doneAt.map { Time(doneAt: $0, minute: details.minute) }
+    }
+
+    /// A later one is added: what both say is as it says.
+    package mutating func add(_ later: CompletionPatch) {
+        note = later.note ?? note
+        mood = later.mood ?? mood
+        time = later.time ?? time
+    }
+
+    package var isEmpty: Bool { self == CompletionPatch() }
+}
+
+extension HabitEdit {
+    /// The id of a new completion.
+    fileprivate var newID: CompletionID? { if case .complete(let id, _, _) = self { id } else { nil } }
+}
+
+extension ServiceError {
+    package static let completionNotFound = ServiceError(.notFound, "COMPLETION_NOT_FOUND", "There is no such completion.")
+    package static let completionIDTaken = ServiceError(
+        .alreadyExists,
+        "COMPLETION_ID_TAKEN",
+        "You have a completion of this id already."
+    )
+}

@@ -1,0 +1,175 @@
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// A change that a device has made, read and checked as far as that needs nothing stored.
+enum DeviceChange: Sendable {
+    case createHabit(HabitID, HabitFields)
+    case updateHabit(HabitID, HabitFields)
+    case deleteHabit(HabitID)
+    case undeleteHabit(HabitID)
+    case archiveHabit(HabitID)
+    case unarchiveHabit(HabitID)
+    case createCategory(HabitCategoryID, CategoryFields)
+    case updateCategory(HabitCategoryID, CategoryFields)
+    case deleteCategory(HabitCategoryID)
+    case createCompletion(CompletionID, HabitID, CalendarDate, CompletionFields)
+    case updateCompletion(CompletionID, CompletionFields)
+    case deleteCompletion(CompletionID)
+    case skip(HabitID, CalendarDate)
+    case unskip(HabitID, CalendarDate)
+    case pause(HabitID, from: CalendarDate, until: CalendarDate)
+    case resume(HabitID)
+    case orderHabits([HabitID])
+    case orderCategories([HabitCategoryID])
+    case settings(SettingsFields)
+    /// `base` is the number of the note that the device knew; nil when it wrote a new one.
+    case note(String, on: CalendarDate, base: Int64?)
+
+    /// The habit that it names itself.
+    var habit: HabitID? {
+        switch self {
+        case .createHabit(let id, _), .updateHabit(let id, _), .deleteHabit(let id), .undeleteHabit(let id),
+            .archiveHabit(let id), .unarchiveHabit(let id), .createCompletion(_, let id, _, _), .skip(let id, _),
+            .unskip(let id, _), .pause(let id, _, _), .resume(let id):
+            id
+        default: nil
+        }
+    }
+
+    var completion: CompletionID? {
+        switch self {
+        case .createCompletion(let id, _, _, _), .updateCompletion(let id, _), .deleteCompletion(let id): id
+        default: nil
+        }
+    }
+
+    /// The categories that it names.
+    var categories: [HabitCategoryID] {
+        switch self {
+        case .createHabit(_, let fields), .updateHabit(_, let fields): [fields.category].compactMap(\.self)
+        case .createCategory(let id, _), .updateCategory(let id, _), .deleteCategory(let id): [id]
+        case .orderCategories(let ids): ids
+        default: []
+        }
+    }
+}
+
+extension DeviceChange {
+    /// - Parameter newest: the newest number of the account: no device can know a later one.
+    /// - Throws: `VALIDATION_ERROR` naming the field.
+    init(_ sent: SyncChange, newest: Int64) throws {
+        guard sent.baseSequence <= newest else {
+            throw ServiceError.validation(field: "base_sequence", "is later than anything the server has sent")
+        }
+        let reader = ChangeReader(sent: sent)
+        switch (sent.entity, sent.operation) {
+        case ("habit", _): self = try reader.habit()
+        case ("category", _): self = try reader.category()
+        case ("completion", _): self = try reader.completion()
+        case ("skip", "create"): self = try reader.allowing("habit_id", "date") { .skip(try $0.habitID(), try $0.date()) }
+        case ("skip", "delete"): self = try reader.allowing("habit_id", "date") { .unskip(try $0.habitID(), try $0.date()) }
+        case ("pause", "create"): self = try reader.allowing("habit_id", "pause") { try $0.pause() }
+        case ("pause", "delete"): self = try reader.allowing("habit_id") { .resume(try $0.habitID()) }
+        case ("habit_order", "update"): self = try reader.allowing("ids") { .orderHabits(try $0.ids()) }
+        case ("category_order", "update"): self = try reader.allowing("ids") { .orderCategories(try $0.ids()) }
+        case ("settings", "update"):
+            self = try reader.allowing("settings", "clear") { .settings(try SettingsFields($0.sent)) }
+        case ("day_note", "create"), ("day_note", "update"):
+            self = try reader.allowing("date", "note") { reader in
+                guard let note = reader.sent.note else { throw ServiceError.validation(field: "note", "is needed") }
+                let base = sent.operation == "update" && sent.baseSequence > 0 ? sent.baseSequence : nil
+                return .note(note, on: try reader.date(), base: base)
+            }
+        case ("day_note", "delete"): self = try reader.allowing("date") { .note("", on: try $0.date(), base: nil) }
+        default: throw reader.unknown
+        }
+    }
+}
+
+/// Reads the fields of a change.
+private struct ChangeReader {
+    let sent: SyncChange
+
+    private static let entities = [
+        "habit", "category", "completion", "skip", "pause", "habit_order", "category_order", "settings", "day_note",
+    ]
+
+    var unknown: ServiceError {
+        guard Self.entities.contains(sent.entity) else { return .validation(field: "entity", "is not known") }
+        return .validation(field: "operation", "is none of a \(sent.entity)")
+    }
+
+    func habit() throws -> DeviceChange {
+        switch sent.operation {
+        case "create", "update":
+            try allowing("entity_id", "habit", "clear") { reader in
+                let fields = try HabitFields(reader.sent)
+                return sent.operation == "create"
+                    ? .createHabit(try reader.entityID(), fields) : .updateHabit(try reader.entityID(), fields)
+            }
+        case "delete": try allowing("entity_id") { .deleteHabit(try $0.entityID()) }
+        case "undelete": try allowing("entity_id") { .undeleteHabit(try $0.entityID()) }
+        case "archive": try allowing("entity_id") { .archiveHabit(try $0.entityID()) }
+        case "unarchive": try allowing("entity_id") { .unarchiveHabit(try $0.entityID()) }
+        default: throw unknown
+        }
+    }
+
+    func category() throws -> DeviceChange {
+        switch sent.operation {
+        case "create": try allowing("entity_id", "category") { .createCategory(try $0.entityID(), try CategoryFields($0.sent)) }
+        case "update": try allowing("entity_id", "category") { .updateCategory(try $0.entityID(), try CategoryFields($0.sent)) }
+        case "delete": try allowing("entity_id") { .deleteCategory(try $0.entityID()) }
+        default: throw unknown
+        }
+    }
+
+    func completion() throws -> DeviceChange {
+        switch sent.operation {
+        case "create":
+            try allowing("entity_id", "habit_id", "date", "completion") { reader in
+                let fields = try CompletionFields(reader.sent)
+                return .createCompletion(try reader.entityID(), try reader.habitID(), try reader.date(), fields)
+            }
+        case "update":
+            try allowing("entity_id", "completion", "clear") { .updateCompletion(try $0.entityID(), try CompletionFields($0.sent)) }
+        case "delete": try allowing("entity_id") { .deleteCompletion(try $0.entityID()) }
+        default: throw unknown
+        }
+    }
+
+    func pause() throws -> DeviceChange {
+        guard let pause = sent.pause else { throw ServiceError.validation(field: "pause", "is needed") }
+        return .pause(
+            try habitID(),
+            from: try Self.date(pause.from, field: "from"),
+            until: try Self.date(pause.until, field: "until")
+        )
+    }
+
+    func entityID<Entity>() throws -> ID<Entity> { try ID(parsing: sent.entityID, field: "entity_id") }
+    func habitID() throws -> HabitID { try HabitID(parsing: sent.habitID, field: "habit_id") }
+    func date() throws -> CalendarDate { try Self.date(sent.date, field: "date") }
+    func ids<Entity>() throws -> [ID<Entity>] { try sent.ids.map { try ID(parsing: $0, field: "ids") } }
+
+    private static func date(_ text: String, field: String) throws -> CalendarDate {
+        guard let date = CalendarDate(text) else { throw ServiceError.validation(field: field, "must be a date like 2026-01-31") }
+        return date
+    }
+
+    /// - Throws: `VALIDATION_ERROR` naming a field that the entity does not have.
+    func allowing(_ names: String..., read: (ChangeReader) throws -> DeviceChange) throws -> DeviceChange {
+        let present = [
+            ("entity_id", !sent.entityID.isEmpty), ("habit_id", !sent.habitID.isEmpty), ("date", !sent.date.isEmpty),
+            ("clear", !sent.clear.isEmpty), ("habit", sent.habit != nil), ("category", sent.category != nil),
+            ("completion", sent.completion != nil), ("pause", sent.pause != nil), ("settings", sent.settings != nil),
+            ("note", sent.note != nil), ("ids", !sent.ids.isEmpty),
+        ]
+        if let foreign = present.first(where: { $0.1 && !names.contains($0.0) }) {
+            throw ServiceError.validation(field: foreign.0, "does not belong to \(sent.operation) of a \(sent.entity)")
+        }
+        return try read(self)
+    }
+}

@@ -1,0 +1,27 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Pushes a device's changes and pulls what is new to it (HA-7).
+struct Sync: MutationHandler {
+    let habits: HabitStore
+    let mutations: Mutations
+
+    func handle(_ request: SyncRequest, _ context: CallContext) async throws -> Once<SyncReply> {
+        let user = try context.requireUser()
+        guard request.schemaVersion == SyncProtocol.version else { throw ServiceError.unknownSchema(request.schemaVersion) }
+        let device = try DeviceID(parsing: request.deviceID, field: "device_id")
+        let page = try Page<SyncPosition>(following: request, context)
+        let date = try await habits.refresh(user, context)
+        return try await habits.knowing(user, context) {
+            try await mutations.once(context, request) { work in
+                let visit = DeviceVisit(habits: habits, user: user, device: device, request: request, page: page, work: work)
+                return try await visit.reply(date)
+            }
+        }
+    }
+}

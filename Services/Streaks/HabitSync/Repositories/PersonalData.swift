@@ -1,0 +1,17 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// What devices have sent is in the habits; answers and devices go with the account.
+    static let habitSync = PersonalData([
+        PersonalTable("habit_sync_change", users: ["user_id": .delete], references: ["change_id", "entity_id", "merged_into"]),
+        PersonalTable(
+            "habit_sync_device",
+            users: ["user_id": .delete],
+            references: ["device_id"],
+            exports: [
+                PersonalExport("habit_devices", ["device_id", "last_synced_on", "seen_at"]) { "user_id = \($0)" }
+            ]
+        ),
+    ])
+}
