@@ -23,14 +23,14 @@ def number(name, default):
     return int(os.environ.get(name, default))
 
 
-def register(system, count):
+def register(system, count, name="walker"):
     """The tokens of new users. One connection a thread."""
     local = threading.local()
 
     def one(n):
         if not hasattr(local, "connection"):
             local.connection = http.client.HTTPConnection("127.0.0.1", system.port, timeout=30)
-        body = json.dumps({"email": f"bench.walker{n}@example.com", "password": "bench password", "username": f"bench.walker{n}",
+        body = json.dumps({"email": f"bench.{name}{n}@example.com", "password": "bench password", "username": f"bench.{name}{n}",
                            "time_zone": "UTC"})
         for _ in range(100):
             local.connection.request("POST", "/api/auth/register", body, {"Content-Type": "application/json"})

@@ -6,13 +6,14 @@ What is measured, with CPU of every process:
   today        GET /api/habits/today of 30 habits with two years of history, 64 connections
   statistics   GET /api/habits/statistics?period=year of the same person, 16 connections: p99
   completion   POST /api/habits/{id}/completions of many people, five habits each, 64 connections
+  sync         POST /api/sync of 1,000 changes of a phone that was away for a week, and of a copy of 1,000 entries: the median of five
   ten years    each GET route of habits of a person with 50 habits and 182,500 completions: the longest of five
 
 Histories come in by POST /api/habits/import; how long that takes is shown too.
 
 BENCH_HABIT_USERS  people who complete habits (500); BENCH_HABIT_YEARS  of the longest history (10)
 """
-import datetime, http.client, json, subprocess, sys, time
+import datetime, http.client, json, statistics, subprocess, sys, time, uuid
 
 from bench_check_ins import be_quiet, number, register, until
 from bench_database import Session
@@ -113,6 +114,7 @@ def habits(start, person, wrk, seconds, show):
         be_quiet(system)
         show("GET habits/today, 30 habits", wrk(system, "/api/habits/today", reader))
         show("GET habits/statistics, year, 16", wrk(system, "/api/habits/statistics?period=year", reader, connections=16))
+        sync(system, register(system, 5, "sync"))
         script = completions(system, number("BENCH_HABIT_USERS", 500))
         be_quiet(system)
         show("POST completion", wrk(system, "", script=script, seconds=seconds))
@@ -121,6 +123,44 @@ def habits(start, person, wrk, seconds, show):
         ten_years(system, old)
     finally:
         system.stop()
+
+
+def sync(system, users):
+    """A phone of each user: 30 habits with a target, then a week away with 1,000 changes, then a new phone that pulls them."""
+    pushes, pulls = [], []
+    for token in users:
+        phone, epoch, cursor = str(uuid.uuid4()), 0, ""
+
+        def exchange(device, changes, epoch, cursor):
+            body = {"device_id": device, "schema_version": 1, "epoch": epoch, "cursor": cursor, "limit": 1000, "changes": changes}
+            reply, took = call(system, "POST", "/api/sync", token, body)
+            refused = [result for result in reply["data"]["results"] if result["outcome"] != "applied"]
+            if refused:
+                sys.exit(f"a change was refused: {refused[0]}")
+            return reply["data"], took
+
+        def change(entity, operation, **fields):
+            return {"change_id": str(uuid.uuid4()), "entity": entity, "operation": operation, **fields}
+
+        habits = [str(uuid.uuid4()) for _ in range(30)]
+        begun = [change("habit", "create", entity_id=habit, habit={"name": f"Habit {place}", "target_value": 1000, "unit": "steps"})
+                 for place, habit in enumerate(habits)]
+        reply, _ = exchange(phone, begun, epoch, cursor)
+        today = datetime.date.fromisoformat(reply["today"])
+        dates = [str(today - datetime.timedelta(days=back)) for back in range(7, 0, -1)]
+        done = [change("completion", "create", entity_id=str(uuid.uuid4()), habit_id=habit, date=date, completion={"value": 100})
+                for date in dates for habit in habits for _ in range(4)]
+        edited = [change("completion", "update", entity_id=made["entity_id"], completion={"value": 200, "note": "later"})
+                  for made in done[:153]]
+        noted = [change("day_note", "create", date=date, note="a good day") for date in dates]
+        changes = done + edited + noted
+        assert len(changes) == 1000
+        reply, took = exchange(phone, changes, reply["epoch"], reply["next_cursor"])
+        pushes.append(took)
+        reply, took = exchange(str(uuid.uuid4()), [], 0, "")
+        pulls.append(took)
+    for name, times in (("POST /api/sync, 1,000 changes", pushes), ("POST /api/sync, a copy of 880", pulls)):
+        print(f"{name:44}{statistics.median(times) * 1000:8.0f} ms", flush=True)
 
 
 def ten_years(system, token):

@@ -10,7 +10,7 @@ extension HabitBook {
         package var details: [CompletionID: CompletionDetails]
         /// The first date that takes completions and skips; nil: 7 dates before today (HA-12).
         package var earliest: CalendarDate?
-        /// Whether milestones are told; a restore tells none.
+        /// Whether milestones are reported; a restore reports none.
         package var reportsMilestones = true
         /// Whether one that is merged gives its details to the one that was there; else the caller does (`describe`).
         package var mergesDetails = true
@@ -70,9 +70,11 @@ extension HabitBook {
 
     /// How many completions there are on dates that lie behind the checkpoints of their ledgers.
     private func counts(_ all: [(habit: Locked, edits: Edits)]) async throws -> [StreakID: [CalendarDate: Int]] {
-        let hidden = all.flatMap { habit, edits in
-            Set(edits.edits.filter { $0.newID != nil && $0.date <= habit.stored.ledger.base.settledThrough }.map(\.date))
-                .map { (streak: habit.record.streak, date: $0) }
+        var hidden: [(streak: StreakID, date: CalendarDate)] = []
+        for (habit, edits) in all {
+            let settled = habit.stored.ledger.base.settledThrough
+            let dates = Set(edits.edits.filter { $0.newID != nil && $0.date <= settled }.map(\.date))
+            hidden += dates.map { (streak: habit.record.streak, date: $0) }
         }
         return try await HabitRepository.counts(on: hidden, work.sql)
     }
