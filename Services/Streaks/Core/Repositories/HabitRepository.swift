@@ -185,6 +185,13 @@ package enum HabitRepository {
         )
     }
 
+    /// How often its reminder was put off on a date. Devices need not know.
+    package static func setSnoozes(_ count: Int, on date: CalendarDate?, of streak: StreakID, _ sql: Transaction) throws {
+        try sql.enqueue(
+            "UPDATE habit SET snooze_date = \(date), snoozes = \(Int16(clamping: count)) WHERE streak_id = \(streak)"
+        )
+    }
+
     /// - Throws: `DatabaseError` unique violation `habit_name` when it comes back and another has its name.
     static func setDeleted(_ id: HabitID, at instant: Instant?, _ change: HabitStamp, _ sql: Transaction) async throws {
         _ = try await sql.execute(
