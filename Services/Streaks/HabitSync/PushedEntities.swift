@@ -213,7 +213,10 @@ struct PushedCategories {
             gone.insert(id)
             // Habits have lost it.
             habits.detailsChanged()
-        case .orderCategories(let ids): try await book.categories.reorder(ids.map { names[$0] ?? $0 })
+        case .orderCategories(let ids):
+            // Two names may be of one category.
+            var known: Set<HabitCategoryID> = []
+            try await book.categories.reorder(ids.map { names[$0] ?? $0 }.filter { known.insert($0).inserted })
         default: throw ServiceError.internal
         }
         records = try await HabitAccountRepository.categories(of: book.user, book.work.sql)
@@ -230,6 +233,8 @@ struct PushedCategories {
         let key = HabitText.key(details.name)
         if let same = records.first(where: { !$0.isCustom && HabitText.key($0.details.name) == key }) {
             names[id] = same.id
+            try await book.categories.update(same.id, try fields.details(after: same.details))
+            records = try await HabitAccountRepository.categories(of: book.user, book.work.sql)
             let tag = SyncTag.Entity.self
             return .merged(.category, id.cast(to: tag), into: same.id.cast(to: tag))
         }

@@ -285,6 +285,13 @@ package struct HabitBook: Sendable {
         try HabitAccountRepository.store(settings, stamp, work.sql)
     }
 
+    /// The same after `store`, for further changes in the same transaction.
+    package func with(_ settings: HabitSettings) -> HabitBook {
+        var account = account
+        account.settings = settings
+        return HabitBook(store: store, work: work, account: account, date: date, isPremium: isPremium)
+    }
+
     /// A note on a date, today or earlier; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.

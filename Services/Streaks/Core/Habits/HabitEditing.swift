@@ -112,6 +112,11 @@ extension HabitBook {
         }
     }
 
+    /// Devices hear that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.
+    package func bury(_ completions: Set<CompletionID>) throws {
+        try HabitAccountRepository.bury(completions.sorted().map { (.completion, "\($0)") }, stamp, work.sql)
+    }
+
     private func bury(_ changes: [(habit: HabitID, change: PlannedChange)]) throws {
         var (gone, back): ([(entity: HabitEntity, key: String)], [(entity: HabitEntity, key: String)]) = ([], [])
         for (habit, change) in changes {
