@@ -17,9 +17,13 @@ struct PersonAct: Sendable {
         case "check_in", "repair", "freezes", "freeze", "pause", "resume", "status": "c\(user)"
         case "activity": "t\(user).\(argument(0))"
         case "circle", "team": "g\(argument(0))"
+        case _ where isOfHabits && argument(0) != "-": "h\(user).\(argument(0))"
         default: nil
         }
     }
+
+    /// Done by `HabitPlayer`.
+    var isOfHabits: Bool { verb.hasPrefix(HabitPlayer.prefix) }
 
     func argument(_ index: Int) -> String { arguments.indices.contains(index) ? arguments[index] : "-" }
     func number(_ index: Int) -> Int { Int(argument(index)) ?? 0 }
@@ -36,10 +40,12 @@ struct PersonPlayer: Sendable {
     private let rewards: RewardsClient
     private let goods: GoodsClient
     private let store: StoreClient
+    private let habits: HabitPlayer
 
     init(_ bus: BusConnection) {
         (checkIns, typed, powerUps) = (CheckInsClient(bus), TypedClient(bus), PowerUpsClient(bus))
         (teams, rewards, goods, store) = (TeamsClient(bus), RewardsClient(bus), GoodsClient(bus), StoreClient(bus))
+        habits = HabitPlayer(bus)
     }
 
     /// - Parameter operation: names the request; unique.
@@ -49,6 +55,7 @@ struct PersonPlayer: Sendable {
         do {
             if let shown = try await read(act, context) { return shown }
             context.idempotencyKey = operation.description
+            if act.isOfHabits { return try await habits.answer(act, context) }
             return try await done(act, operation, context)
         } catch let refusal as ServiceError where refusal.code != .unavailable && refusal.code != .internal {
             return refusal.reason

@@ -17,6 +17,7 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "How many pairs of friends.") var pairs = 1_000
     @Option(help: "How many people with streaks of their own and circles.") var people = 1_000
     @Option(help: "How many circles they are in.") var circles = 50
+    @Option(help: "How many people with habits.") var habitPeople = 300
     @Option(help: "How many days of their lives.") var days = 365
     @Option(help: "The same seed makes the same lives.") var seed = 1
     @Option(help: "The first date, YYYY-MM-DD, not in the past; next New Year's Day when absent.") var from: String?
@@ -32,6 +33,7 @@ struct Soak: AsyncParsableCommand {
         guard people == 0 || (1...people / 2).contains(circles) else {
             throw ValidationError("--circles must be from 1 to half of --people.")
         }
+        guard (0...100_000).contains(habitPeople) else { throw ValidationError("--habit-people must be from 0 to 100000.") }
         guard (1...3_000).contains(days) else { throw ValidationError("--days must be from 1 to 3000.") }
         guard (1...8).contains(replicas) else { throw ValidationError("--replicas must be from 1 to 8.") }
         if let from, CalendarDate(from) == nil { throw ValidationError("--from must be a date, YYYY-MM-DD.") }
@@ -47,7 +49,7 @@ struct Soak: AsyncParsableCommand {
             guard planned.status == 0 else { throw Failure(description: "there is no plan: \(planned.errors)") }
         }
         let plan = try Plan(Data(contentsOf: URL(filePath: plan ?? "\(folder)/plan"), options: .mappedIfSafe))
-        let size = "\(pairs) pairs, \(people) people, \(days) days from \(first), seed \(seed)"
+        let size = "\(pairs) pairs, \(people) people, \(habitPeople) with habits, \(days) days from \(first), seed \(seed)"
         Console.error("planned \(size): \(started.duration(to: .now))\n")
 
         var logger = Logger(label: "soak")
@@ -98,12 +100,14 @@ struct Soak: AsyncParsableCommand {
             let file = "\(histories)/seed-\(seed)-streak-\(run).json"
             try FileManager.default.createDirectory(atPath: histories, withIntermediateDirectories: true)
             let history = try await ask("history", first, ["--run", run, "--until", "\(disagreement.at.seconds)"], to: file)
-            Console.out(history.status == 0 ? "  streaks replay \(file)\n" : "  no history: \(history.errors)\n")
+            // Nothing replays habits: there it is what was done and answered.
+            let told = run.hasPrefix("h") ? file : "streaks replay \(file)"
+            Console.out(history.status == 0 ? "  \(told)\n" : "  no history: \(history.errors)\n")
         }
         let rate = Double(tally.answers + tally.looks + tally.acts) / (Double(took.components.seconds) + 0.001)
         Console.out(
             """
-            \(pairs) pairs, \(people) people in \(people > 0 ? circles : 0) circles, \(days) days from \(first), seed \(seed): \(tally.streaks) streaks, \(tally.snaps) snaps in \
+            \(pairs) pairs, \(people) people in \(people > 0 ? circles : 0) circles, \(habitPeople) with habits, \(days) days from \(first), seed \(seed): \(tally.streaks) streaks, \(tally.snaps) snaps in \
             \(tally.answers) ledgers (\(tally.refusals) refused), \(tally.recoveries) recoveries, \(tally.zones) zones, \(tally.acts) acts of people, \(tally.looks) looks (\(tally.broken) at \
             broken ones) in \(took.components.seconds) s (\(Int(rate)) a second): \(disagreements.count) disagreements
 
@@ -118,7 +122,7 @@ struct Soak: AsyncParsableCommand {
             "python3",
             [
                 Self.plans, command, "--pairs", "\(pairs)", "--people", "\(people)", "--circles", "\(people > 0 ? circles : 0)",
-                "--days", "\(days)", "--seed", "\(seed)", "--from", first,
+                "--habit-people", "\(habitPeople)", "--days", "\(days)", "--seed", "\(seed)", "--from", first,
             ] + more,
             within: .seconds(3_600)
         )

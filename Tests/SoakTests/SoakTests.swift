@@ -20,12 +20,13 @@ import Testing
     /// A March to come: clocks change in most zones that do so.
     private var march: String { "\(Calendar(identifier: .gregorian).component(.year, from: Date()) + 1)-03-01" }
 
-    @Test func `pairs and circles for weeks: every count, break, token, freeze, XP, coin and badge is the model's`() async throws
+    @Test func `pairs, circles and habits for weeks: every count, break, date, token, freeze, XP, coin and badge is the model's`()
+        async throws
     {
         // Through the changes of clocks in America and in Europe.
         let size = TestDepth.pick(
-            quick: ["--pairs", "20", "--people", "24", "--circles", "4", "--days", "32"],
-            full: ["--pairs", "100", "--people", "100", "--circles", "8", "--days", "60"]
+            quick: ["--pairs", "20", "--people", "24", "--circles", "4", "--habit-people", "20", "--days", "32"],
+            full: ["--pairs", "100", "--people", "100", "--circles", "8", "--habit-people", "100", "--days", "60"]
         )
         let result = try await soak(size + ["--from", march])
         #expect(result.status == 0, "\(result.transcript)")
@@ -36,7 +37,8 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let options = ["--pairs", "2", "--people", "0", "--circles", "0", "--days", "5", "--seed", "3", "--from", march]
+        let nobody = ["--people", "0", "--circles", "0", "--habit-people", "0"]
+        let options = ["--pairs", "2", "--days", "5", "--seed", "3", "--from", march] + nobody
         let planned = try await run("python3", [Self.planner, "write"] + options)
         try #require(planned.status == 0, "\(planned.errors)")
         // The model is made to claim that the first date that two completed counted for nothing.
@@ -56,11 +58,39 @@ import Testing
         #expect(replayed.transcript == "1 passed, 0 failed\n")
     }
 
+    @Test func `a disagreement about a habit names it and tells what was done of it`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let some = ["--people", "0", "--circles", "0", "--habit-people", "3"]
+        let options = ["--pairs", "1", "--days", "9", "--seed", "3", "--from", march] + some
+        let planned = try await run("python3", [Self.planner, "write"] + options)
+        try #require(planned.status == 0, "\(planned.errors)")
+        // The model is made to claim one more of the count that a completion came to.
+        let done = try #require(
+            planned.text.firstMatch(of: /(?<user>[0-9]+) habit_done (?<habit>[0-9]+),\S+ d:[0-9]+:(?<count>[0-9]+):/)
+        )
+        let count = try #require(Int(done.output.count))
+        let claim = "\(done.output.0.dropLast(done.output.count.count + 1))\(count + 1):"
+        let plan = folder.appending(path: "plan")
+        try planned.text.replacing(done.output.0, with: claim, maxReplacements: 1)
+            .write(to: plan, atomically: true, encoding: .utf8)
+
+        let result = try await soak(options + ["--plan", plan.path, "--histories", folder.path])
+        #expect(result.status == 1, "\(result.transcript)")
+        let habit = "h\(done.output.user).\(done.output.habit)"
+        #expect(result.text.contains("streak \(habit), seed 3"), "\(result.transcript)")
+        #expect(result.text.hasSuffix(": 1 disagreements\n"), "\(result.transcript)")
+        let history = try String(contentsOf: folder.appending(path: "seed-3-streak-\(habit).json"), encoding: .utf8)
+        #expect(history.contains("\"do\": \"begin\"") && history.contains("\"do\": \"done\""), "\(history)")
+    }
+
     @Test func `a plan is the same again, and lives need no other lives`() async throws {
-        func plan(_ pairs: Int) async throws -> String {
+        func plan(_ count: Int) async throws -> String {
+            let sizes = ["--pairs", "\(count)", "--habit-people", "\(count)"]
             let result = try await run(
                 "python3",
-                [Self.planner, "write", "--pairs", "\(pairs)", "--days", "6", "--seed", "4", "--from", march]
+                [Self.planner, "write", "--days", "6", "--seed", "4", "--from", march] + sizes
             )
             try #require(result.status == 0, "\(result.errors)")
             return result.text
@@ -73,7 +103,7 @@ import Testing
     @Test(
         arguments: [
             (["--pairs", "0"], "--pairs must be"), (["--people", "9", "--circles", "5"], "--circles must be"),
-            (["--from", "tomorrow"], "--from must be a date"),
+            (["--habit-people", "-1"], "--habit-people must be"), (["--from", "tomorrow"], "--from must be a date"),
         ]
     )
     func `options that make no sense are refused by name`(arguments: [String], text: String) async throws {

@@ -3,7 +3,8 @@
 
     soak_plan.py write --pairs N --days N --seed S --from DATE           writes the plan, in the order in which it is to be played
     soak_plan.py history --pairs N --days N --seed S --from DATE --run PAIR.RUN [--until SECONDS]
-                                                                         one streak of it as a case file for `streaks replay`
+                                                                         one streak of it as a case file for `streaks replay`; of a
+                                                                         habit what was done of it and answered
 
 Friends come in twos and threes, so that people have several streaks and one balance of recovery tokens. Eight times a day every user acts
 at the same instant, so that the clock is moved only then; it lies at least a minute after and two minutes before any quarter of an hour,
@@ -22,7 +23,7 @@ A plan has one line for each act: its first word says which, and what the model 
     list GROUP USER RUN:COUNT:LONGEST:YOU:FRIEND:AT_RISK:DEADLINE,…   exactly these run
     balance GROUP USER TOKENS                                the person's tokens
 
-`people_plan.py` adds the lives of people with streaks of their own and circles.
+`people_plan.py` adds the lives of people with streaks of their own and circles, `habits_plan.py` those of people with habits.
 """
 import argparse
 import json
@@ -32,6 +33,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../StreaksDomainTests/model"))
+import habits_plan  # noqa: E402
 import people_plan  # noqa: E402
 from streak_model import HOUR, Model, Refused, day, number, parse, show  # noqa: E402
 
@@ -306,6 +308,7 @@ def groups(options):
         pair, person, number = pair + (3 if size == 3 else 1), person + size, number + 1
     options.zones = ZONES
     yield from people_plan.groups(options, number, person)
+    yield from habits_plan.groups(options)
 
 
 def live(work):
@@ -346,7 +349,20 @@ def history_of_person(options, times):
     sys.exit(f"there is no streak {options.run}")
 
 
+def history_of_habit(options, times):
+    """The habit h5000001.3: the person's fourth."""
+    user, habit = map(int, options.run[1:].split("."))
+    for person in habits_plan.groups(options):
+        if person.index == user:
+            person.live(times)
+            return print(person.history(habit, options.until))
+    sys.exit(f"there is no habit {options.run}")
+
+
 def history(options, times):
+    options.zones = ZONES
+    if options.run[0] == "h":
+        return history_of_habit(options, times)
     if not options.run[0].isdigit():
         return history_of_person(options, times)
     pair = int(options.run.split(".")[0])
@@ -373,17 +389,13 @@ def history(options, times):
     json.dump(dict(about=about, cases=[case]), sys.stdout, indent=1)
 
 
-
-
-
-
-
 def main():
     parser = argparse.ArgumentParser(description="Plans of `deploy/dev soak`.")
     parser.add_argument("command", choices=["write", "history"])
     parser.add_argument("--pairs", type=int, required=True)
     parser.add_argument("--people", type=int, default=0)
     parser.add_argument("--circles", type=int, default=0)
+    parser.add_argument("--habit-people", type=int, default=0)
     parser.add_argument("--days", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--from", dest="first", required=True)
