@@ -17,7 +17,12 @@ import Testing
     }
 
     /// - Parameter field: that is to blame.
-    private func bad(_ change: SyncChange, _ field: String, _ code: String = "VALIDATION_ERROR", _ spoil: (inout SyncChange) -> Void)
+    private func bad(
+        _ change: SyncChange,
+        _ field: String,
+        _ code: String = "VALIDATION_ERROR",
+        _ spoil: (inout SyncChange) -> Void
+    )
         -> Bad
     {
         Bad(change: change.with(spoil), field: field, code: code)
@@ -36,7 +41,8 @@ import Testing
                 let id = "\(HabitID(high: 0xC0, low: number))"
                 let change = bad.change.with { if $0.changeID.isEmpty { $0.changeID = id } }
                 let reply = try await world.push([
-                    Push.note(number + 1, "before \(index)", on: "2026-01-04"), change, Push.note(number + 2, "after \(index)", on: "2026-01-05"),
+                    Push.note(number + 1, "before \(index)", on: "2026-01-04"), change,
+                    Push.note(number + 2, "after \(index)", on: "2026-01-05"),
                 ])
                 let answers = reply.answers
                 #expect(answers == ["applied", bad.code, "applied"], "\(index) \(bad.field): \(answers) \(change)")
@@ -59,8 +65,12 @@ import Testing
         SyncChange(0, entity, operation, id: id).with { $0.changeID = "" }
     }
 
-    private var habit: SyncChange { change("habit", "create", id: "\(habitID(9))").with { $0.habit = SyncHabitFields(name: "New") } }
-    private var update: SyncChange { change("habit", "update", id: "\(habitID(1))").with { $0.habit = SyncHabitFields(name: "New") } }
+    private var habit: SyncChange {
+        change("habit", "create", id: "\(habitID(9))").with { $0.habit = SyncHabitFields(name: "New") }
+    }
+    private var update: SyncChange {
+        change("habit", "update", id: "\(habitID(1))").with { $0.habit = SyncHabitFields(name: "New") }
+    }
     private var category: SyncChange {
         change("category", "create", id: "\(categoryID(9))").with { $0.category = SyncCategoryFields(name: "New") }
     }
@@ -78,7 +88,9 @@ import Testing
     private var note: SyncChange { change("day_note", "create").with { ($0.date, $0.note) = ("2026-01-03", "x") } }
     private var settings: SyncChange { change("settings", "update").with { $0.settings = SyncSettingsFields(theme: "dark") } }
 
-    private static let badIDs = ["", "1", "7c1f6c1a-8d0b-4a57-9c2f-3f6f1f9f2a1", "7c1f6c1a-8d0b-4a57-9c2f-3f6f1f9f2a1g", "'; DROP TABLE habit", "\0"]
+    private static let badIDs = [
+        "", "1", "7c1f6c1a-8d0b-4a57-9c2f-3f6f1f9f2a1", "7c1f6c1a-8d0b-4a57-9c2f-3f6f1f9f2a1g", "'; DROP TABLE habit", "\0",
+    ]
     private static let badDates = [
         "", "2026-1-5", "2026-02-30", "2026-13-01", "05.01.2026", "2026-01-05T00:00:00Z", "today", "99999-01-01", "2026-01-05\0",
     ]
@@ -107,8 +119,10 @@ import Testing
             all.append(bad(change("", operation), "entity") { _ in })
         }
         for (entity, operation) in [
-            ("habit", "upsert"), ("habit", ""), ("habit", "\0"), ("category", "archive"), ("completion", "undelete"), ("skip", "update"),
-            ("pause", "update"), ("habit_order", "create"), ("category_order", "delete"), ("settings", "delete"), ("day_note", "archive"),
+            ("habit", "upsert"), ("habit", ""), ("habit", "\0"), ("category", "archive"), ("completion", "undelete"),
+            ("skip", "update"),
+            ("pause", "update"), ("habit_order", "create"), ("category_order", "delete"), ("settings", "delete"),
+            ("day_note", "archive"),
         ] { all.append(bad(change(entity, operation), "operation") { $0.pause = entity == "pause" ? SyncPauseFields() : nil }) }
         let twice = ["\(categoryID(1))", "\(categoryID(1))"]
         all.append(bad(change("category_order", "update"), "ids") { $0.ids = twice })
@@ -121,7 +135,11 @@ import Testing
             for text in Self.badIDs {
                 let change = Push.habit(1, 1, "Read").with { $0.changeID = text }
                 let reply = try await world.push([change, change, Push.note(2, "x", on: "2026-01-05")])
-                #expect(reply.results.prefix(2).allSatisfy { $0.code == "VALIDATION_ERROR" && $0.field == "change_id" && !$0.repeated })
+                #expect(
+                    reply.results.prefix(2).allSatisfy {
+                        $0.code == "VALIDATION_ERROR" && $0.field == "change_id" && !$0.repeated
+                    }
+                )
                 #expect(reply.results.map(\.changeID).first == text)
             }
             #expect(try await world.everything().habits.isEmpty)
@@ -131,10 +149,12 @@ import Testing
     @Test func `fields that the change does not have`() async throws {
         var all: [Bad] = []
         let spoils: [(String, (inout SyncChange) -> Void)] = [
-            ("habit_id", { $0.habitID = "\(habitID(1))" }), ("date", { $0.date = "2026-01-05" }), ("clear", { $0.clear = ["mood"] }),
+            ("habit_id", { $0.habitID = "\(habitID(1))" }), ("date", { $0.date = "2026-01-05" }),
+            ("clear", { $0.clear = ["mood"] }),
             ("habit", { $0.habit = SyncHabitFields() }), ("category", { $0.category = SyncCategoryFields() }),
             ("completion", { $0.completion = SyncCompletionFields() }), ("pause", { $0.pause = SyncPauseFields() }),
-            ("settings", { $0.settings = SyncSettingsFields() }), ("note", { $0.note = "" }), ("ids", { $0.ids = ["\(habitID(1))"] }),
+            ("settings", { $0.settings = SyncSettingsFields() }), ("note", { $0.note = "" }),
+            ("ids", { $0.ids = ["\(habitID(1))"] }),
             ("entity_id", { $0.entityID = "\(habitID(1))" }),
         ]
         let owners: [(SyncChange, Set<String>)] = [
@@ -165,7 +185,10 @@ import Testing
             all.append(bad(pause, "from") { $0.pause?.from = text })
             all.append(bad(pause, "until") { $0.pause?.until = text })
         }
-        for (date, code) in [("2026-01-06", "DATE_IN_FUTURE"), ("9999-12-31", "DATE_IN_FUTURE"), ("2025-12-28", "DATE_TOO_OLD"), ("0001-01-01", "DATE_TOO_OLD")] {
+        for (date, code) in [
+            ("2026-01-06", "DATE_IN_FUTURE"), ("9999-12-31", "DATE_IN_FUTURE"), ("2025-12-28", "DATE_TOO_OLD"),
+            ("0001-01-01", "DATE_TOO_OLD"),
+        ] {
             all.append(bad(completion, "", code) { $0.date = date })
             all.append(bad(skip, "", code) { $0.date = date })
         }
@@ -196,15 +219,20 @@ import Testing
         }
         for day in [Int32.min, -1, 7, .max] {
             all.append(bad(settings, "first_day_of_week") { $0.settings?.firstDayOfWeek = day })
-            all.append(bad(update, "schedule.weekdays") { $0.habit?.schedule = SyncSchedule(type: "weekdays", weekdays: [1, day]) })
+            all.append(
+                bad(update, "schedule.weekdays") { $0.habit?.schedule = SyncSchedule(type: "weekdays", weekdays: [1, day]) }
+            )
         }
         for number in [Int32.min, -1, 0, 366, .max] {
             all.append(bad(update, "schedule.every") { $0.habit?.schedule = SyncSchedule(type: "every_n_days", every: number) })
             all.append(bad(update, "schedule.times") { $0.habit?.schedule = SyncSchedule(type: "times_per_week", times: number) })
-            all.append(bad(update, "schedule.days") { $0.habit?.schedule = SyncSchedule(type: "days_of_month", days: [1, number]) })
+            all.append(
+                bad(update, "schedule.days") { $0.habit?.schedule = SyncSchedule(type: "days_of_month", days: [1, number]) }
+            )
         }
         for (type, field) in [
-            ("weekdays", "weekdays"), ("every_n_days", "every"), ("times_per_week", "times"), ("days_of_month", "days"), ("hourly", "type"),
+            ("weekdays", "weekdays"), ("every_n_days", "every"), ("times_per_week", "times"), ("days_of_month", "days"),
+            ("hourly", "type"),
             ("", "type"), ("daily\0", "type"),
         ] { all.append(bad(update, "schedule.\(field)") { $0.habit?.schedule = SyncSchedule(type: type) }) }
         for base in [1_000_000, Int64.max] { all.append(bad(update, "base_sequence") { $0.baseSequence = base }) }
@@ -243,7 +271,13 @@ import Testing
             let name = String(repeating: family, count: 50)
             let reply = try await world.push([
                 Push.habit(1, 1, name), Push.habit(2, 2, name),
-                Push.done(3, 1, 1, on: "2026-01-05", SyncCompletionFields(value: 0.001, note: String(repeating: "e\u{301}", count: 100))),
+                Push.done(
+                    3,
+                    1,
+                    1,
+                    on: "2026-01-05",
+                    SyncCompletionFields(value: 0.001, note: String(repeating: "e\u{301}", count: 100))
+                ),
                 Push.note(4, "a\n" + String(repeating: "x", count: 498), on: "2026-01-05"),
             ])
             #expect(reply.answers == ["applied", "applied", "applied", "applied"])
@@ -266,7 +300,9 @@ import Testing
                 let sent = request
                 return await world.reason { _ = try await world.sync(sent) }
             }
-            for version in [Int32.min, -1, 0, 2, .max] { #expect(await reason { $0.schemaVersion = version } == "SYNC_SCHEMA_UNSUPPORTED") }
+            for version in [Int32.min, -1, 0, 2, .max] {
+                #expect(await reason { $0.schemaVersion = version } == "SYNC_SCHEMA_UNSUPPORTED")
+            }
             for text in Self.badIDs { #expect(await reason { $0.deviceID = text } == "VALIDATION_ERROR", "\(text)") }
             for epoch in [2, Int32.max] { #expect(await reason { $0.epoch = epoch } == "RESYNC_REQUIRED") }
             // What the wire checks before the handler.
@@ -281,7 +317,9 @@ import Testing
             #expect(broken { $0.changes[0].baseSequence = -1 } == ["changes[0].base_sequence"])
             #expect(broken { $0.changes[0].ids = Array(repeating: "x", count: 1_001) } == ["changes[0].ids"])
             #expect(broken { $0.changes[0].clear = Array(repeating: "x", count: 21) } == ["changes[0].clear"])
-            #expect(broken { $0.changes[0].habit?.reminderDays = Array(repeating: 1, count: 8) } == ["changes[0].habit.reminder_days"])
+            #expect(
+                broken { $0.changes[0].habit?.reminderDays = Array(repeating: 1, count: 8) } == ["changes[0].habit.reminder_days"]
+            )
             #expect(broken { ($0.epoch, $0.limit) = (-1, -1) } == ["epoch", "limit"])
             #expect(broken { $0.cursor = String(repeating: "A", count: 201) } == ["cursor"])
             #expect(broken { $0.deviceID = String(repeating: "A", count: 37) } == ["device_id"])

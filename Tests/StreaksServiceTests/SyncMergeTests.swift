@@ -14,7 +14,10 @@ import Testing
         try await withHabits { world in
             let first = SyncCompletionFields(value: 3, note: "from the phone", mood: "good")
             try await world.push([Push.habit(1, 1, "Read"), Push.done(2, 1, 1, on: "2026-01-05", first)])
-            let merged = try await world.push([Push.done(3, 2, 1, on: "2026-01-05", SyncCompletionFields(mood: "bad"))], device: 2)
+            let merged = try await world.push(
+                [Push.done(3, 2, 1, on: "2026-01-05", SyncCompletionFields(mood: "bad"))],
+                device: 2
+            )
             #expect(merged.answers == ["merged"] && merged.results[0].mergedInto == "\(completionID(1))")
             let copy = try await world.everything()
             let kept = try #require(copy.completions[completionID(1)])
@@ -43,7 +46,10 @@ import Testing
                 device: 2
             )
             #expect(second.answers == ["applied", "applied"])
-            let filled = try await world.push([Push.done(6, 4, 1, on: "2026-01-05", SyncCompletionFields(note: "late"))], device: 3)
+            let filled = try await world.push(
+                [Push.done(6, 4, 1, on: "2026-01-05", SyncCompletionFields(note: "late"))],
+                device: 3
+            )
             #expect(filled.answers == ["merged"] && filled.results[0].mergedInto == "\(completionID(1))")
             let copy = try await world.everything()
             #expect((1...3).map { copy.completions[completionID($0)]?.value } == [3, 2, 3])
@@ -73,7 +79,9 @@ import Testing
                     category(6, 2, "garden"), category(7, 3, "hEALTH", "#14B8A6"),
                     Push.habit(8, 5, long).with { $0.habit?.categoryID = "\(categoryID(3))" },
                     Push.update(9, 2, SyncHabitFields(name: long)), category(10, 4, "Work"),
-                    SyncChange(11, "category", "update", id: "\(categoryID(4))").with { $0.category = SyncCategoryFields(name: "Job") },
+                    SyncChange(11, "category", "update", id: "\(categoryID(4))").with {
+                        $0.category = SyncCategoryFields(name: "Job")
+                    },
                     SyncChange(12, "category", "update", id: "\(categoryID(2))").with {
                         $0.category = SyncCategoryFields(name: "GARDEN")
                     },
@@ -125,7 +133,8 @@ import Testing
             let done = try #require(try await world.everything().completions[completionID(1)])
             #expect(done.note == "later" && done.doneAt == moment("2026-01-05T06:00:00Z"))
             let wrong = [
-                world.clock.now() + .minutes(6), moment("2026-01-04T23:59:59Z"), moment("2031-01-05T06:00:00Z"), Instant.writable.lowerBound,
+                world.clock.now() + .minutes(6), moment("2026-01-04T23:59:59Z"), moment("2031-01-05T06:00:00Z"),
+                Instant.writable.lowerBound,
                 Instant.writable.upperBound,
             ]
             for (index, time) in wrong.enumerated() {
@@ -196,14 +205,19 @@ import Testing
             #expect(copy.habits.values.sorted { $0.position < $1.position }.map(\.id) == [3, 1, 2, 4].map(habitID))
             #expect(copy.habits[habitID(2)]?.archived == true && copy.habits[habitID(2)]?.archivedAt == world.clock.now())
             #expect(copy.skips == ["\(habitID(1)) 2026-01-05"] && copy.habits[habitID(1)]?.pauses.isEmpty == true)
-            try await world.push([Push.skip(20, 1, on: "2026-01-05", "delete"), pause(21, "2026-01-08", "2026-01-20")], device: 3)
+            try await world.push(
+                [Push.skip(20, 1, on: "2026-01-05", "delete"), pause(21, "2026-01-08", "2026-01-20")],
+                device: 3
+            )
             let later = try await world.everything()
             #expect(later.skips.isEmpty)
             #expect(later.habits[habitID(1)]?.pauses == [SyncPause(from: day("2026-01-08"), until: day("2026-01-20"))])
             // A note that was deleted since is gone for who changes it, and may be written anew.
             try await world.push([Push.note(30, "a", on: "2026-01-05")])
             let base = try #require(try await world.everything().notes[day("2026-01-05")]).sequence
-            let notes = try await world.push([Push.note(31, "b", on: "2026-01-05", base: base), Push.note(32, "", on: "2026-01-05")])
+            let notes = try await world.push([
+                Push.note(31, "b", on: "2026-01-05", base: base), Push.note(32, "", on: "2026-01-05"),
+            ])
             #expect(notes.answers == ["applied", "applied"])
             #expect(try await world.push([Push.note(33, "c", on: "2026-01-05", base: base)], device: 2).answers == ["GONE"])
             #expect(try await world.push([Push.note(34, "d", on: "2026-01-05")], device: 2).answers == ["applied"])
@@ -228,7 +242,9 @@ import Testing
             // Completions of it count all the same: it was done on a device that did not know.
             #expect(try await world.push([Push.done(20, 1, 1, on: "2026-01-05")]).answers == ["applied"])
             try await world.premium()
-            let premium = try await world.push([Push.on(30, "unarchive", 1), Push.update(31, 1, SyncHabitFields(color: "#123456"))])
+            let premium = try await world.push([
+                Push.on(30, "unarchive", 1), Push.update(31, 1, SyncHabitFields(color: "#123456")),
+            ])
             #expect(premium.answers == ["applied", "applied"])
         }
     }

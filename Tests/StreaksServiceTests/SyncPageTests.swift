@@ -21,7 +21,9 @@ import Testing
         }
         try await world.push((1...6).map { Push.habit($0, $0, "Habit \($0)", target: $0 > 4 ? 10 : nil) })
         try await world.push(
-            (0..<30).map { Push.done(100 + $0, $0, 1 + $0 % 6, on: "2026-01-0\(1 + $0 / 6)", SyncCompletionFields(note: "note \($0)")) }
+            (0..<30).map {
+                Push.done(100 + $0, $0, 1 + $0 % 6, on: "2026-01-0\(1 + $0 / 6)", SyncCompletionFields(note: "note \($0)"))
+            }
         )
         try await world.push((0..<12).map { Push.skip(200 + $0, 1 + $0 % 6, on: "2026-01-0\(4 + $0 / 6)") })
         try await world.push((1...5).map { Push.note(300 + $0, "note \($0)", on: "2026-01-0\($0)") } + [pauses])
@@ -100,7 +102,10 @@ import Testing
         case 5: return Push.update(number, habit, SyncHabitFields(name: "Habit \(number)"))
         case 6: return Push.on(number, random.chance(50) ? "delete" : "undelete", habit)
         case 7: return SyncChange(number, "habit_order", "update").with { $0.ids = ["\(habitID(habit))"] }
-        default: return SyncChange(number, "settings", "update").with { $0.settings = SyncSettingsFields(onboarded: random.chance(50)) }
+        default:
+            return SyncChange(number, "settings", "update").with {
+                $0.settings = SyncSettingsFields(onboarded: random.chance(50))
+            }
         }
     }
 
@@ -114,7 +119,10 @@ import Testing
             let foreign = CursorScope("streaks.Other", of: world.user).text(
                 after: SyncPosition(epoch: 1, sequence: 1, table: .end, since: world.clock.now(), floor: 0)
             )
-            var cursors = [theirs, foreign, "x", "AAAA", "\u{1F600}", String(repeating: "A", count: 200), mine + "A", String(mine.dropLast())]
+            var cursors = [
+                theirs, foreign, "x", "AAAA", "\u{1F600}", String(repeating: "A", count: 200), mine + "A",
+                String(mine.dropLast()),
+            ]
             if let next = list.meta?.nextCursor { cursors.append(next) }
             for (place, character) in mine.enumerated() where place % 5 == 0 {
                 var text = Array(mine)
@@ -154,7 +162,8 @@ import Testing
             // Every table's keys are understood where a page may end, whatever they say.
             let keys: [(SyncPosition.Table, String)] = [
                 (.settings, ""), (.category, "\(habitID(0))"), (.habit, "\(habitID(3))"), (.completion, "\(completionID(9))"),
-                (.skip, "\(habitID(3)) 2026-01-04"), (.dayNote, "2026-01-03"), (.deletion, "3 \(completionID(4))"), (.deletion, "9 '); --"),
+                (.skip, "\(habitID(3)) 2026-01-04"), (.dayNote, "2026-01-03"), (.deletion, "3 \(completionID(4))"),
+                (.deletion, "9 '); --"),
                 (.deletion, "4 \(habitID(3)) 2026-01-04"), (.deletion, "-1 "),
             ]
             for (table, key) in keys {
@@ -297,7 +306,9 @@ import Testing
                 return [changes, devices]
             }
             #expect(try await counts() == [1, 50])
-            let known = try await world.database.query("SELECT 1 FROM habit_sync_device WHERE device_id = \(HabitID(high: 0xD0, low: 10))")
+            let known = try await world.database.query(
+                "SELECT 1 FROM habit_sync_device WHERE device_id = \(HabitID(high: 0xD0, low: 10))"
+            )
             #expect(known.isEmpty)
             world.clock.advance(by: .days(399))
             for job in jobs { #expect(try await job.run(world.clock.now()) == 0) }
@@ -313,6 +324,7 @@ import Testing
 extension SyncReply {
     /// Entries on the page.
     var entryCount: Int {
-        habits.count + categories.count + completions.count + skips.count + dayNotes.count + deleted.count + (settings == nil ? 0 : 1)
+        habits.count + categories.count + completions.count + skips.count + dayNotes.count + deleted.count
+            + (settings == nil ? 0 : 1)
     }
 }

@@ -107,13 +107,16 @@ import Testing
             #expect(try await world.push(deletions).answers == ["applied", "applied", "applied"])
             for index in deletions.indices { deletions[index].changeID = "\(HabitID(high: 0xC0, low: UInt64(20 + index)))" }
             let later = [
-                Push.update(30, 1, SyncHabitFields(name: "Book")), Push.habit(31, 1, "Read"), Push.done(32, 3, 1, on: "2026-01-05"),
+                Push.update(30, 1, SyncHabitFields(name: "Book")), Push.habit(31, 1, "Read"),
+                Push.done(32, 3, 1, on: "2026-01-05"),
                 Push.edit(33, 1, SyncCompletionFields(note: "x")), Push.skip(34, 1, on: "2026-01-05"), Push.on(35, "archive", 1),
                 Push.edit(36, 2, SyncCompletionFields(note: "x")), Push.done(37, 2, 2, on: "2026-01-05"),
                 SyncChange(38, "category", "update", id: "\(categoryID(1))").with { $0.category = SyncCategoryFields(name: "B") },
                 SyncChange(39, "category", "create", id: "\(categoryID(1))").with { $0.category = SyncCategoryFields(name: "B") },
             ]
-            #expect(try await world.push(deletions + later).answers == ["applied", "applied", "applied"] + later.map { _ in "GONE" })
+            #expect(
+                try await world.push(deletions + later).answers == ["applied", "applied", "applied"] + later.map { _ in "GONE" }
+            )
             let done = [Push.undone(40, 1), Push.skip(41, 1, on: "2026-01-05", "delete")]
             #expect(try await world.push(done).answers == ["applied", "applied"])
             // A category that is gone is none: the habit is not refused for it.
@@ -126,7 +129,8 @@ import Testing
     @Test func `one request and many come to the same, whatever is done and undone in it`() async throws {
         let changes = [
             Push.habit(1, 1, "Read"), Push.done(2, 1, 1, on: "2026-01-05", SyncCompletionFields(value: 2, note: "a")),
-            Push.done(3, 2, 1, on: "2026-01-05", SyncCompletionFields(note: "b")), Push.edit(4, 2, SyncCompletionFields(mood: "bad")),
+            Push.done(3, 2, 1, on: "2026-01-05", SyncCompletionFields(note: "b")),
+            Push.edit(4, 2, SyncCompletionFields(mood: "bad")),
             Push.undone(5, 1), Push.done(6, 1, 1, on: "2026-01-05"), Push.edit(7, 2, SyncCompletionFields(note: "c")),
             Push.undone(8, 2), Push.done(9, 3, 1, on: "2025-11-01"), Push.undone(10, 3), Push.done(11, 3, 1, on: "2026-01-04"),
             Push.skip(12, 1, on: "2026-01-03"), Push.skip(13, 1, on: "2026-01-05"), Push.skip(14, 1, on: "2026-01-05", "delete"),
@@ -139,8 +143,10 @@ import Testing
             Push.done(29, 4, 1, on: "2026-01-05"), Push.habit(30, 2, "book"),
         ]
         let expected = [
-            "applied", "applied", "merged", "applied", "applied", "GONE", "GONE", "applied", "DATE_TOO_OLD", "COMPLETION_NOT_FOUND",
-            "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
+            "applied", "applied", "merged", "applied", "applied", "GONE", "GONE", "applied", "DATE_TOO_OLD",
+            "COMPLETION_NOT_FOUND",
+            "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
+            "applied",
             "GONE", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
         ]
         try await withHabits { world in

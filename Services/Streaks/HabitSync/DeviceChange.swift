@@ -134,7 +134,9 @@ private struct ChangeReader {
                 return .createCompletion(try reader.entityID(), try reader.habitID(), try reader.date(), fields)
             }
         case "update":
-            try allowing("entity_id", "completion", "clear") { .updateCompletion(try $0.entityID(), try CompletionFields($0.sent)) }
+            try allowing("entity_id", "completion", "clear") {
+                .updateCompletion(try $0.entityID(), try CompletionFields($0.sent))
+            }
         case "delete": try allowing("entity_id") { .deleteCompletion(try $0.entityID()) }
         default: throw unknown
         }
@@ -154,7 +156,9 @@ private struct ChangeReader {
     func date() throws -> CalendarDate { try Self.date(sent.date, field: "date") }
     func ids<Entity>() throws -> [ID<Entity>] {
         let ids: [ID<Entity>] = try sent.ids.map { try ID(parsing: $0, field: "ids") }
-        guard Set(ids).count == ids.count else { throw ServiceError.validation(field: "ids", "must be different from each other") }
+        guard Set(ids).count == ids.count else {
+            throw ServiceError.validation(field: "ids", "must be different from each other")
+        }
         return ids
     }
 

@@ -43,7 +43,7 @@ struct DevicePush {
             } catch let refusal as ServiceError where refusal.isAnswer { answers[index] = .refused(refusal) }
         }
         try await write(nil)
-        try await book.note(notes)
+        try book.note(notes)
         if let settings { try await book.store(settings) }
         return try finish()
     }
@@ -86,7 +86,9 @@ struct DevicePush {
         for (index, change) in sent.enumerated() {
             do {
                 all.append((index, try DeviceChange(change, newest: book.account.sequence - 1)))
-            } catch let refusal as ServiceError { answers[index] = .refused(refusal) } catch { answers[index] = .refused(.internal) }
+            } catch let refusal as ServiceError { answers[index] = .refused(refusal) } catch {
+                answers[index] = .refused(.internal)
+            }
         }
         return all
     }
@@ -102,7 +104,8 @@ struct DevicePush {
         let tombstones = try await HabitAccountRepository.tombstones(
             of: book.user,
             Set(named).map { (.habit, "\($0)") } + Set(wanted).map { (.completion, "\($0)") }
-                + Set(changes.flatMap(\.categories).map { categories.names[$0] ?? $0 }).map { (.category, "\($0)") } + Set(dates).map { (.dayNote, "\($0)") },
+                + Set(changes.flatMap(\.categories).map { categories.names[$0] ?? $0 }).map { (.category, "\($0)") }
+                + Set(dates).map { (.dayNote, "\($0)") },
             sql
         )
         for (entity, key, sequence) in tombstones {
@@ -131,7 +134,11 @@ struct DevicePush {
             guard !completions.gone.contains(id) else { throw ServiceError.gone }
             guard completions.places[id] == nil, completions.names[id] == nil else { throw ServiceError.completionIDTaken }
             completions.places[id] = HabitRepository.CompletionPlace(habit: habit, date: date)
-            waiting.add(.complete(id, date, fields.amount.applied(to: nil), fields.details(on: date, book.date)), index, of: habit)
+            waiting.add(
+                .complete(id, date, fields.amount.applied(to: nil), fields.details(on: date, book.date)),
+                index,
+                of: habit
+            )
         case .updateCompletion(let name, let fields):
             let (id, place) = try completions.find(name)
             try habits.require(place.habit)
@@ -140,14 +147,16 @@ struct DevicePush {
         case .deleteCompletion(let name):
             guard !completions.isGone(name) else { return .applied }
             let (id, place) = try completions.find(name)
-            guard !habits.isGone(place.habit) else { return .applied }
             waiting.add(.delete(id, place.date), index, of: place.habit)
         case .skip(let habit, let date):
             try habits.require(habit)
             waiting.add(.skip(date), index, of: habit)
         case .unskip(let habit, let date):
-            guard !habits.isGone(habit) else { return .applied }
-            try habits.require(habit)
+            // A deleted habit may come back, without it.
+            if !habits.isRestorable(habit) {
+                guard !habits.isGone(habit) else { return .applied }
+                try habits.require(habit)
+            }
             waiting.add(.unskip(date), index, of: habit)
         case .note(let text, let date, let base): return try note(text, on: date, base: base)
         case .settings(let fields):

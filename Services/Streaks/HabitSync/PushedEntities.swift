@@ -62,6 +62,9 @@ struct PushedHabits {
 
     func isGone(_ id: HabitID) -> Bool { gone.contains(id) && !present.contains(id) }
 
+    /// Whether it was deleted and can come back.
+    func isRestorable(_ id: HabitID) -> Bool { isGone(id) && known[id] != nil }
+
     /// - Throws: `GONE`, `HABIT_NOT_FOUND`.
     func require(_ id: HabitID) throws {
         guard !present.contains(id) else { return }

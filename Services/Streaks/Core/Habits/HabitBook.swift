@@ -295,7 +295,7 @@ package struct HabitBook: Sendable {
     /// A note on a date, today or earlier; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
-    package func note(_ text: String, on day: CalendarDate) async throws { try await note([day: try checkedNote(text, on: day)]) }
+    package func note(_ text: String, on day: CalendarDate) throws { try note([day: try checkedNote(text, on: day)]) }
 
     /// - Returns: the text as it is stored.
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
@@ -309,8 +309,10 @@ package struct HabitBook: Sendable {
     /// The same for several dates.
     ///
     /// - Parameter notes: as `checkedNote` gave them.
-    package func note(_ notes: [CalendarDate: String]) async throws {
-        let gone = try await HabitAccountRepository.store(notes, stamp, work.sql)
+    package func note(_ notes: [CalendarDate: String]) throws {
+        try HabitAccountRepository.store(notes, stamp, work.sql)
+        // Also where none was: changes of an older one are late, whenever they come.
+        let gone = notes.filter(\.value.isEmpty).keys.sorted()
         try HabitAccountRepository.bury(gone.map { (.dayNote, "\($0)") }, stamp, work.sql)
         try HabitAccountRepository.unbury(
             notes.filter { !$0.value.isEmpty }.keys.sorted().map { (.dayNote, "\($0)") },

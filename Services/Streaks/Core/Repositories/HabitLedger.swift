@@ -105,7 +105,12 @@ enum HabitLedger {
                     reported: reported.sorted { $0.place < $1.place }.map(\.reported),
                     startsOn: startsOn
                 ),
-                completions: completions
+                // In the order they came, which decides what a later one is merged into.
+                completions: completions.sorted { left, right in
+                    if left.receivedAt != right.receivedAt { return left.receivedAt < right.receivedAt }
+                    guard let one = left.id, let other = right.id else { return false }
+                    return one < other
+                }
             )
         }
     }
