@@ -29,6 +29,7 @@ extension ClockTests {
         try await walk.send("DELETE /api/habits/{habit_id}", habit, by: ida.token)
         try await walk.send("POST /api/habits/{habit_id}/undelete", habit, by: ida.token, json: "{}")
         try await categories(&walk, ida)
+        try await sync(&walk, ida, two)
         try await walk.send("PUT /api/habits/settings", by: ida.token, json: "{\"theme\":\"dark\"}")
         try await walk.send("PUT /api/habits/day-note", by: ida.token, json: "{\"note\":\"Rain\"}")
         let asked = try await walk.send("DELETE /api/habits/data", by: ida.token)
@@ -48,6 +49,19 @@ extension ClockTests {
         let document = Form(photo: backup.body, part: "file", fileName: "habits.json", type: "application/json")
         try await walk.send("POST /api/habits/restore", by: person.token, form: document)
         #expect(try await person.get("/api/habits").data["active_count"].int == 3, "as they were")
+    }
+
+    private func sync(_ walk: inout RepeatWalk, _ person: Person, _ id: String) async throws {
+        let (device, change) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        let note =
+            "{\"change_id\":\"\(change)\",\"entity\":\"habit\",\"operation\":\"update\",\"entity_id\":\"\(id)\",\"habit\":{\"unit\":\"km\"}}"
+        let request = "{\"device_id\":\"\(device)\",\"schema_version\":1,\"changes\":[\(note)]}"
+        let reply = try await walk.send("POST /api/sync", by: person.token, json: request)
+        #expect(reply["results"][0]["outcome"].string == "applied" && reply["results"][0]["repeated"].bool == false)
+        #expect(reply["habits"].list.count == 3)
+        // The same change with another key: it has no other effect, and says so.
+        let again = try await person.post("/api/sync", request).data["results"][0]
+        #expect(again["outcome"].string == "applied" && again["repeated"].bool == true)
     }
 
     private func completions(_ walk: inout RepeatWalk, _ person: Person, _ id: String) async throws {

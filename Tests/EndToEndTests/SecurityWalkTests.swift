@@ -162,6 +162,43 @@ struct SecurityWalkTests {
         #expect(streaks.map { $0["id"].string ?? $0["streak_id"].string } == [ids["streak_id"]])
     }
 
+    /// Ids of habits are in no path of a sync, so the walks do not see them.
+    @Test func `a device reaches nobody else's habits`() async throws {
+        let (ada, ids, _) = try await belongings()
+        let eve = try await Person.register("eve", at: ada.home)
+        let (habit, done) = (try #require(ids["habit_id"]), try #require(ids["completion_id"]))
+        let changes = [
+            "\"entity\":\"habit\",\"operation\":\"update\",\"entity_id\":\"\(habit)\",\"habit\":{\"name\":\"Mine\"}",
+            "\"entity\":\"habit\",\"operation\":\"delete\",\"entity_id\":\"\(habit)\"",
+            "\"entity\":\"habit\",\"operation\":\"archive\",\"entity_id\":\"\(habit)\"",
+            "\"entity\":\"completion\",\"operation\":\"update\",\"entity_id\":\"\(done)\",\"completion\":{\"note\":\"Mine\"}",
+            "\"entity\":\"completion\",\"operation\":\"delete\",\"entity_id\":\"\(done)\"",
+            // Her own, of the same id (HA-7).
+            "\"entity\":\"habit\",\"operation\":\"create\",\"entity_id\":\"\(habit)\",\"habit\":{\"name\":\"Eve's\"}",
+        ].map { "{\"change_id\":\"\(UUID().uuidString.lowercased())\",\($0)}" }
+        let device = UUID().uuidString.lowercased()
+        let request = "{\"device_id\":\"\(device)\",\"schema_version\":1,\"changes\":[\(changes.joined(separator: ","))]}"
+        let reply = try await eve.post("/api/sync", request)
+        try #require(reply.status == 200, "\(reply.text)")
+        let results = reply.data["results"].list
+        #expect(results.map { $0["outcome"].string } == Array(repeating: "refused", count: 5) + ["applied"], "\(reply.text)")
+        let codes = results.prefix(5).map { $0["code"].string }
+        #expect(
+            codes == ["HABIT_NOT_FOUND", "HABIT_NOT_FOUND", "HABIT_NOT_FOUND"] + ["COMPLETION_NOT_FOUND", "COMPLETION_NOT_FOUND"]
+        )
+        #expect(reply.data["habits"].list.map { $0["name"].string } == ["Eve's"] && reply.data["completions"].list.isEmpty)
+        // Ada's are as they were, and her device gets her own.
+        let own = "{\"device_id\":\"\(device)\",\"schema_version\":1}"
+        let copy = try await ada.post("/api/sync", own).data
+        #expect(copy["habits"].list.map { $0["name"].string } == ["Read"] && copy["habits"][0]["archived"].bool == false)
+        #expect(copy["completions"].list.map { $0["id"].string } == [done] && copy["completions"][0]["note"].string == "")
+        // A place in Eve's history is none in Ada's: she begins anew.
+        let cursor = quoted(try #require(reply.data["next_cursor"].string))
+        let foreign = "{\"device_id\":\"\(device)\",\"schema_version\":1,\"epoch\":1,\"cursor\":\(cursor)}"
+        let answer = try await ada.post("/api/sync", foreign)
+        #expect(answer.status == 400 || answer.data["reset"].bool == true, "\(answer.text)")
+    }
+
     @Test func `an upload to a stranger's streak is refused`() async throws {
         let (_, ids, _) = try await belongings()
         let eve = try await Person.register("eve", at: try await Installation.shared.value)

@@ -93,6 +93,15 @@ struct HabitCompletionTests {
         }
     }
 
+    @Test func `a habit starts with its creation, however late the first completion comes`() async throws {
+        try await withHabits { world in
+            let habit = try await world.create("Read").id
+            world.clock.set(moment("2026-01-08T12:00:00Z"))
+            try await world.complete(habit)
+            #expect(try await world.detail(habit).habit?.startDate == day("2026-01-05"))
+        }
+    }
+
     @Test func `a gap that is filled joins the runs, and what is deleted parts them, also behind the checkpoint`() async throws {
         try await withHabits { world in
             let habit = try await world.create("Read").id

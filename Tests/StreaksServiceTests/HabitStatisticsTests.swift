@@ -124,6 +124,19 @@ import Testing
         }
     }
 
+    @Test func `dates that were missed before the first completion count`() async throws {
+        try await withHabitStatistics { world in
+            let habit = try await world.create("Read")
+            world.base.clock.set(moment("2026-06-05T12:00:00Z"))
+            try await world.complete(habit, on: [day("2026-06-05")])
+            for period in ["week", "month", "year", "all"] {
+                let rate = SuccessRate(done: 1, due: 6, percent: 16)
+                #expect(try await world.statistics(habit, period).chart?.rate == rate, "\(period)")
+                #expect(try await world.overview(period).chart?.rate == rate, "\(period)")
+            }
+        }
+    }
+
     @Test func `a habit's runs have their reasons, and the best one its dates`() async throws {
         try await withHabitStatistics { world in
             let habit = try await world.create("Read")

@@ -24,7 +24,7 @@ struct StatisticsReader: Sendable {
         var weekStart: Int { account.settings.firstDayOfWeek }
 
         /// The first date of a habit (HA-11).
-        func start(of record: HabitRecord) -> CalendarDate { record.startsOn ?? date.zones.date(at: record.startedAt) }
+        func start(of record: HabitRecord) -> CalendarDate { record.startDate(date.zones) }
     }
 
     /// Brings the caller's habits up to date and reads them.

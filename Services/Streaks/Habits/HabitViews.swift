@@ -68,7 +68,7 @@ extension Habit {
             archivedAt: record.archivedAt,
             createdAt: record.createdAt,
             updatedAt: record.updatedAt,
-            startDate: record.startDate(date),
+            startDate: record.startDate(date.zones),
             isPremium: details.isPremium,
             currentStreak: Int32(clamping: record.count),
             streakUnit: HabitUnit(record.unit),
@@ -80,9 +80,6 @@ extension Habit {
 }
 
 extension HabitRecord {
-    /// The first date that counts (HA-11).
-    func startDate(_ date: HabitDate) -> CalendarDate { startsOn ?? date.zones.date(at: startedAt) }
-
     /// Until when a deleted one can come back.
     var restorableUntil: Instant? { deletedAt.map { $0 + HabitPurge.restorable } }
 }

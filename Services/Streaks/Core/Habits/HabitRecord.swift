@@ -13,7 +13,7 @@ package struct HabitRecord: Sendable {
     package let deletedAt: Instant?
     package let createdAt: Instant
     package let updatedAt: Instant
-    /// The date of the earliest completion, when it lies before the creation (HA-11).
+    /// The date of the earliest completion, if there is one.
     package let startsOn: CalendarDate?
     /// The date of the user's clock that everything below is as of.
     package let asOf: CalendarDate
@@ -43,6 +43,14 @@ package struct HabitRecord: Sendable {
     package var isDeleted: Bool { deletedAt != nil }
     /// Whether it counts against the plan's limit.
     package var isActive: Bool { !isArchived && !isDeleted }
+
+    /// The first date that counts: that of the creation, or of an earlier completion (HA-11).
+    ///
+    /// - Parameter zones: the user's clock.
+    package func startDate(_ zones: ZoneHistory) -> CalendarDate {
+        let created = zones.date(at: startedAt)
+        return min(created, startsOn ?? created)
+    }
 
     /// What holds on a date (HA-10).
     package func version(on date: CalendarDate) -> HabitEntries.Version {
