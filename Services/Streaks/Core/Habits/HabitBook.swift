@@ -53,6 +53,9 @@ package struct HabitBook: Sendable {
         }
     }
 
+    /// What identifies the streak of a habit among those of all.
+    static func key(_ id: HabitID, of user: UserID) -> String { "\(user) \(id)" }
+
     // MARK: finding
 
     /// Locks habits of the user, in the order of their streaks, so that no two transactions wait for each other in a ring: name all that the
@@ -126,7 +129,7 @@ package struct HabitBook: Sendable {
                 )
             )
         if isAbove { entries.archive(from: date.today) }
-        var streak = StreakWriter.NewStreak(.habit, of: [user], key: "\(user) \(id)")
+        var streak = StreakWriter.NewStreak(.habit, of: [user], key: Self.key(id, of: user))
         streak.habit = entries
         streak.pauses = new.pauses
         streak.startedAt = new.createdAt

@@ -11,10 +11,12 @@ package enum HabitAccountRepository {
     }
 
     /// The first part of `open`, for who sends more with it.
-    static func queueOpen(_ user: UserID, at now: Instant, _ sql: Transaction) throws -> QueuedStatement {
+    static func queueOpen(_ user: UserID, at now: Instant, if condition: Query = "true", _ sql: Transaction) throws
+        -> QueuedStatement
+    {
         try sql.enqueue(
             """
-            INSERT INTO habit_account AS known (user_id, created_at) VALUES (\(user), \(now))
+            INSERT INTO habit_account AS known (user_id, created_at) SELECT \(user), \(now) WHERE \(condition)
             ON CONFLICT (user_id) DO UPDATE SET sequence = known.sequence + 1
             RETURNING \(HabitAccount.columns)
             """

@@ -46,6 +46,14 @@ package enum HabitRepository {
         ]
     }
 
+    /// One habit that is not deleted, without its versions and pauses.
+    static func details(of id: HabitID, _ user: UserID) -> Query {
+        """
+        SELECT \(HabitRecord.columns) FROM habit h JOIN streak s ON s.id = h.streak_id
+        WHERE h.user_id = \(user) AND h.id = \(id) AND h.deleted_at IS NULL
+        """
+    }
+
     /// - Parameter rows: of `queries`, in their order.
     package static func assemble(_ rows: [[Row]]) throws -> [HabitRecord] {
         var versions: [StreakID: [HabitEntries.Version]] = [:]
