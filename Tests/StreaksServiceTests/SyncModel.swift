@@ -221,7 +221,8 @@ struct SyncModel {
         guard var habit = habits[id] else { return }
         var new = new
         new.from = today
-        while isDone(habit, on: new.from) { new.from = new.from.advanced(by: 1) }
+        // What is done on a date that is not due is `extra` (HA-9).
+        while habit.version(on: new.from).isDue(on: new.from), isDone(habit, on: new.from) { new.from = new.from.advanced(by: 1) }
         let first = habit.versions[0]
         habit.versions.removeAll { $0.from >= new.from }
         if habit.versions.isEmpty, habit.firstDate < new.from {

@@ -145,7 +145,7 @@ import Testing
         let expected = [
             "applied", "applied", "merged", "applied", "applied", "GONE", "GONE", "applied", "DATE_TOO_OLD",
             "COMPLETION_NOT_FOUND",
-            "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
+            "applied", "DATE_NOT_DUE", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
             "applied",
             "GONE", "applied", "applied", "applied", "applied", "applied", "applied", "applied", "applied",
         ]
