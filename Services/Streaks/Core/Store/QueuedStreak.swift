@@ -43,10 +43,10 @@ extension StreakStore {
     package func locked(_ queued: QueuedStreak, _ sql: Transaction) async throws -> StoredStreak? {
         let rows = (try await queued.row.rows(), try await queued.entries.rows(), try await queued.habitEntries?.rows() ?? [])
         switch try queued.repository.found(rows.0, rows.1, rows.2) {
-        case .none: nil
+        case .none: return nil
         // It may have ended since: the key is free again then.
-        case .loaded(let stored): stored.row.status == .ended ? nil : stored
-        case .unusable(let row): row.status == .ended ? nil : try await load([row], isWhole: false, sql).first
+        case .loaded(let stored): return stored.row.status == .ended ? nil : stored
+        case .unusable(let row): return row.status == .ended ? nil : try await load([row], isWhole: false, sql).first
         }
     }
 
