@@ -54,7 +54,7 @@ extension StreakLedger {
         }
         // Pauses are known by their instants: one request of a device may bring several.
         var instant = state.asOf
-        while pauses.contains(where: { $0.at == instant }) { instant = instant - .microseconds(1) }
+        while pauses.contains(where: { $0.at == instant }) { instant = instant - Interval(microseconds: 1) }
         pauses.append(Pause(at: instant, from: from, until: until))
     }
 
