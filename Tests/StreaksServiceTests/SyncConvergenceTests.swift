@@ -16,11 +16,20 @@ import Testing
     func `five devices converge to what was acknowledged`(block: UInt64) async throws {
         let count = TestDepth.pick(quick: UInt64(10), full: 100)
         try await withHabits { world in
+            var answers: [String: Int] = [:]
             for seed in block * count..<(block + 1) * count {
                 let history = SyncHistory(seed: seed)
-                guard let problem = try await Self.problem(seed, history.steps, world, trial: 0) else { continue }
+                guard let problem = try await Self.problem(seed, history.steps, world, trial: 0, answers: &answers) else {
+                    continue
+                }
                 Issue.record("\(try await Self.report(seed, history.steps, problem, world))")
                 return
+            }
+            // Most changes hold, and the rules by which others do not are met.
+            let (all, held) = (answers.values.reduce(0, +), answers["applied", default: 0])
+            #expect(held * 2 > all && held < all && all > Int(count) * 20, "\(answers)")
+            for code in ["merged", "GONE", "VALIDATION_ERROR", "DATE_TOO_OLD", "repeated"] {
+                #expect(answers[code, default: 0] > 0, "\(code)")
             }
         }
     }
@@ -68,6 +77,18 @@ import Testing
         trial: UInt64,
         _ rule: ([String]) -> String? = { _ in nil }
     ) async throws -> String? {
+        var answers: [String: Int] = [:]
+        return try await problem(seed, steps, world, trial: trial, answers: &answers, rule)
+    }
+
+    private static func problem(
+        _ seed: UInt64,
+        _ steps: [SyncHistory.Step],
+        _ world: HabitWorld,
+        trial: UInt64,
+        answers: inout [String: Int],
+        _ rule: ([String]) -> String? = { _ in nil }
+    ) async throws -> String? {
         var life = SyncLife(world.of(UserID(high: 2 + seed, low: trial)), isPremium: seed % 2 == 0)
         try await life.begin()
         for step in steps {
@@ -75,6 +96,7 @@ import Testing
             if let problem = life.problem { return problem }
         }
         try await life.finish()
+        answers.merge(life.answers, uniquingKeysWith: +)
         if let problem = life.problem { return problem }
         return rule(life.model.lines)
     }
@@ -87,6 +109,8 @@ private struct SyncLife {
     var devices: [SyncDevice]
     /// What was wrong first.
     var problem: String?
+    /// How many answers of each kind came.
+    var answers: [String: Int] = [:]
 
     init(_ world: HabitWorld, isPremium: Bool) {
         self.world = world
@@ -153,6 +177,7 @@ private struct SyncLife {
             if !isExpected { note("\(request.deviceID) is refused with \(error)") }
             throw error
         }
+        for result in reply.results { count(result) }
         let answers = reply.results.map { result in
             (result.code ?? result.outcome.name) + (result.mergedInto.map { ">" + $0 } ?? "") + (result.repeated ? "*" : "")
         }
@@ -166,6 +191,10 @@ private struct SyncLife {
         if reply.epoch != model.epoch { note("epoch \(reply.epoch), not \(model.epoch)") }
         if reply.earliestDate != model.earliest(of: request.deviceID) { note("earliest date \(reply.earliestDate)") }
         return reply
+    }
+
+    private mutating func count(_ result: SyncResult) {
+        answers[result.repeated ? "repeated" : result.code ?? result.outcome.name, default: 0] += 1
     }
 
     private mutating func note(_ text: String) { problem = problem ?? text }

@@ -150,8 +150,9 @@ struct SyncHistory {
     private mutating func habit(by device: Int) -> SyncChange {
         let id = next()
         let change = SyncChange(id, "habit", "create", id: "\(habitID(id))").with {
-            $0.habit = fields(by: device)
-            $0.habit?.name = $0.habit?.name ?? "Habit"
+            var fields = fields(by: device)
+            fields.name = fields.name ?? "Habit"
+            $0.habit = fields
         }
         habits.append((id, device, steps.count))
         return change

@@ -242,7 +242,8 @@ extension SyncModel {
             categories[id] = new
         case "update":
             guard let old = categories[id] else { throw Refusal(code: gone.contains(id) ? "GONE" : "CATEGORY_NOT_FOUND") }
-            if let name = fields.name { categories[id]?.name = free(name) }
+            let name = fields.name.map(free) ?? old.name
+            categories[id]?.name = name
             categories[id]?.color = fields.color ?? old.color
             categories[id]?.icon = fields.icon ?? old.icon
         default:

@@ -96,7 +96,11 @@ struct HabitArrivals: Sendable {
             skips: habit.skips,
             archivings: habit.archivings
         )
-        new.pauses = habit.pauses.map { StreakLedger.Pause(at: book.work.now, from: $0.from, until: $0.until) }
+        // Pauses are known by their instants.
+        new.pauses = habit.pauses.enumerated().map { place, pause in
+            let instant = book.work.now - Interval(microseconds: Int64(place))
+            return StreakLedger.Pause(at: instant, from: pause.from, until: pause.until)
+        }
         new.createdAt = habit.createdAt
         return try await book.create(new, archivesExcess: true)
     }

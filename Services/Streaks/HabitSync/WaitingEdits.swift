@@ -102,8 +102,8 @@ struct EditWalk {
         case .update(let name, _, _, let patch):
             let id = names[name] ?? name
             if deleted.contains(id) { return .refused(.gone) }
-            if let refusal { return .refused(refusal) }
             guard present.contains(id) else { return .refused(.completionNotFound) }
+            if let refusal { return .refused(refusal) }
             patches[id, default: CompletionPatch()].add(patch)
             return .applied
         case .delete(let name, _):

@@ -52,7 +52,10 @@ extension StreakLedger {
         guard !pauses.contains(where: { $0.from < $0.until && $0.from < until && from < $0.until }) else {
             throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This habit is already paused.")
         }
-        pauses.append(Pause(at: state.asOf, from: from, until: until))
+        // Pauses are known by their instants: one request of a device may bring several.
+        var instant = state.asOf
+        while pauses.contains(where: { $0.at == instant }) { instant = instant - Interval(microseconds: 1) }
+        pauses.append(Pause(at: instant, from: from, until: until))
     }
 
     mutating func resumeHabit(_ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
