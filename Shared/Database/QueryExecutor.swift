@@ -10,6 +10,21 @@ public protocol QueryExecutor: Sendable {
     /// - Throws: `DatabaseError`; `CancellationError` when the task is cancelled and the statement had no effect.
     @discardableResult
     func execute(_ query: Query) async throws -> Int
+
+    /// Runs statements that only read, of which none needs the answer of another, in as few round trips as this can.
+    ///
+    /// - Returns: the rows of each, in the order of `queries`.
+    /// - Throws: as `query`; the first failure.
+    func query(together queries: [Query]) async throws -> [[Row]]
+}
+
+extension QueryExecutor {
+    /// One after the other.
+    public func query(together queries: [Query]) async throws -> [[Row]] {
+        var rows: [[Row]] = []
+        for query in queries { rows.append(try await self.query(query)) }
+        return rows
+    }
 }
 
 extension Reactor {

@@ -44,6 +44,14 @@ public final class Transaction: QueryExecutor {
     @discardableResult
     public func enqueue(_ query: Query) throws -> QueuedStatement { try queue.append(query) }
 
+    /// In one round trip.
+    public func query(together queries: [Query]) async throws -> [[Row]] {
+        let queued = try queries.map { try enqueue($0) }
+        var rows: [[Row]] = []
+        for statement in queued { rows.append(try await statement.rows()) }
+        return rows
+    }
+
     /// Locks a name until the transaction ends (an advisory lock). Waits for the present holder, at most the statement timeout.
     /// Names are local to the schema: two installations in one database do not wait for each other.
     public func lock(named name: String) async throws {

@@ -30,9 +30,6 @@ public enum ProtectiveEvents {
         "evt.auth.v1.ProfileChanged": ["social": ["circles"]],
     ]
 
-    /// The subjects of all of them.
-    static let subjects = features.keys.sorted()
-
     /// The services that must have applied an event of this kind; none for other events.
     public static func services(applying subject: String) -> [String] { (features[subject] ?? [:]).keys.sorted() }
 

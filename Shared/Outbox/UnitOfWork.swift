@@ -23,14 +23,45 @@ public struct UnitOfWork: Sendable {
     /// Bytes of events that one statement carries, about.
     private static let mostBytesAtOnce = 4 << 20
 
-    /// Whether there is anything for the relay, and who else is to look when the transaction has ended.
+    /// The events of a transaction that are not written yet, and who else is to look when it has ended.
     final class Emission: Sendable {
-        private let happened = Atomic(false)
-        private let watchers = Mutex<[@Sendable () -> Void]>([])
-        var hasHappened: Bool { happened.load(ordering: .relaxed) }
-        func note() { happened.store(true, ordering: .relaxed) }
-        func add(_ watcher: @escaping @Sendable () -> Void) { watchers.withLock { $0.append(watcher) } }
-        func end() { for watcher in watchers.withLock({ $0 }) { watcher() } }
+        /// An event, and for which reply it is protective.
+        struct Row: Sendable {
+            let event: StoredEvent
+            let protection: ProtectionKey?
+        }
+
+        private struct State {
+            var hasHappened = false
+            var rows: [Row] = []
+            var bytes = 0
+            var watchers: [@Sendable () -> Void] = []
+        }
+
+        private let state = Mutex(State())
+
+        /// Whether there is anything for the relay.
+        var hasHappened: Bool { state.withLock { $0.hasHappened } }
+
+        func watch(_ watcher: @escaping @Sendable () -> Void) { state.withLock { $0.watchers.append(watcher) } }
+        func end() { for watcher in state.withLock({ $0.watchers }) { watcher() } }
+
+        /// - Returns: the bytes that wait now.
+        func add(_ row: Row) -> Int {
+            state.withLock { state in
+                state.hasHappened = true
+                state.rows.append(row)
+                state.bytes += row.event.body.count
+                return state.bytes
+            }
+        }
+
+        func take() -> [Row] {
+            state.withLock { state in
+                defer { (state.rows, state.bytes) = ([], 0) }
+                return state.rows
+            }
+        }
     }
 
     init(
@@ -68,7 +99,7 @@ public struct UnitOfWork: Sendable {
     ///
     /// - Parameter wake: makes a job of this replica look for rows at once that it would find by itself a moment later. It must not block,
     ///   and may be called more than once.
-    public func whenEnded(_ wake: @escaping @Sendable () -> Void) { emission.add(wake) }
+    public func whenEnded(_ wake: @escaping @Sendable () -> Void) { emission.watch(wake) }
 
     /// The same unit of work, of which protective events are marked: a reply waits until they have been applied (D21).
     ///
@@ -85,27 +116,23 @@ public struct UnitOfWork: Sendable {
         )
     }
 
-    /// Writes events to the outbox, in order; they leave after the commit. The rows are sent with the next statement or the commit.
+    /// Writes events to the outbox, in order; they leave after the commit. All rows of a transaction are sent with its commit, as one statement.
     ///
     /// Events of one aggregate keep their order when the transactions that emit them exclude each other: change the aggregate's row first.
     ///
     /// - Throws: `WireError` when an event cannot be encoded, `ServiceError` when the broker could never take it (more than
     ///   `mostEventBytes`, control characters in a header), `DatabaseError` when the transaction fails.
     public func emit(_ events: [any Event]) async throws {
-        var rows: [StoredEvent] = []
-        var bytes = 0
         for event in events {
-            let row = try stored(event)
-            if bytes + row.body.count > Self.mostBytesAtOnce {
-                // So much is not kept waiting.
-                _ = try await insert(rows)?.affectedRows()
-                (rows, bytes) = ([], 0)
-            }
-            rows.append(row)
-            bytes += row.body.count
+            let isProtective = ProtectiveEvents.features[type(of: event).subject] != nil
+            let row = Emission.Row(event: try stored(event), protection: isProtective ? protection : nil)
+            // So much is not kept waiting.
+            if emission.add(row) > Self.mostBytesAtOnce { _ = try await writeEvents()?.affectedRows() }
         }
-        _ = try insert(rows)
     }
+
+    /// Writes one event to the outbox.
+    public func emit(_ event: any Event) async throws { try await emit([event]) }
 
     private func stored(_ event: any Event) throws -> StoredEvent {
         let row = StoredEvent(
@@ -122,25 +149,23 @@ public struct UnitOfWork: Sendable {
         return row
     }
 
-    /// One statement; positions are given out in the order of the rows.
-    private func insert(_ rows: [StoredEvent]) throws -> QueuedStatement? {
+    /// Sends the rows of events that wait, with the next statement or the commit; positions are given out in their order.
+    @discardableResult
+    fileprivate func writeEvents() throws -> QueuedStatement? {
+        let rows = emission.take()
         guard !rows.isEmpty else { return nil }
-        emission.note()
-        var protects: Query = "NULL::uuid"
-        if let protection { protects = "CASE WHEN subject = ANY(\(ProtectiveEvents.subjects)) THEN \(protection)::uuid END" }
+        let events = rows.map(\.event)
         return try sql.enqueue(
             """
             INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, protects)
-            SELECT id, aggregate, subject, \(trace), \(requestID), body, \(protects)
-            FROM unnest(\(rows.map(\.id)), \(rows.map(\.aggregate)), \(rows.map(\.subject)), \(rows.map(\.body)))
-                WITH ORDINALITY AS event (id, aggregate, subject, body, place)
+            SELECT id, aggregate, subject, trace, request_id, body, protects
+            FROM unnest(\(events.map(\.id)), \(events.map(\.aggregate)), \(events.map(\.subject)), \(events.map(\.trace)),
+                \(events.map(\.requestID)), \(events.map(\.body)), \(rows.map(\.protection)))
+                WITH ORDINALITY AS event (id, aggregate, subject, trace, request_id, body, protects, place)
             ORDER BY place
             """
         )
     }
-
-    /// Writes one event to the outbox.
-    public func emit(_ event: any Event) async throws { try await emit([event]) }
 }
 
 /// Opens units of work on a service's database and wakes the relay when one with events has been committed.
@@ -188,9 +213,12 @@ public struct UnitOfWorkFactory: Sendable {
             emission.end()
         }
         return try await database.transaction(isolation: isolation) { sql in
-            try await body(
-                UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)
-            )
+            // Of an attempt that was rolled back.
+            _ = emission.take()
+            let work = UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)
+            let result = try await body(work)
+            try work.writeEvents()
+            return result
         }
     }
 }

@@ -291,7 +291,7 @@ struct HabitFileWorld {
             let outcome = try await book.edit(try await book.lock(id), edits)
             #expect(outcome.refused.isEmpty)
             try await book.pause(try await book.lock(id), from: today.advanced(by: 3), until: today.advanced(by: 9))
-            try await book.note("a good day", on: today)
+            try book.note("a good day", on: today)
             return id
         }
     }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import StreaksCore
 @testable import StreaksHabitReminders
+@testable import StreaksHabits
 
 /// What is tapped on a reminder of a habit (HA-5).
 @Suite(.timeLimit(.minutes(4))) struct ReminderAnswerTests {
@@ -31,6 +32,13 @@ import Testing
         try await world.world.database.query(
             "SELECT on_date::text || ' ' || coalesce(amount::text, '-') FROM habit_completion ORDER BY on_date, received_at"
         ).map { try $0.decode(as: String.self) }
+    }
+
+    /// What Today says of the only habit.
+    private func snoozesLeft(_ world: HabitReminderWorld, _ user: UserID) async throws -> Int32? {
+        let today = try await GetHabitsToday(reader: HabitDayReader(habits: world.habits))
+            .handle(GetHabitsTodayRequest(), World.by(user))
+        return today.sections.flatMap(\.habits).first?.snoozesLeft
     }
 
     @Test func `complete counts once for the reminder's date, however often it is said`() async throws {
@@ -99,6 +107,7 @@ import Testing
                 let reply = try await world.tap(ann, read, .snooze, today, number)
                 #expect(reply.remindAt == world.now + .hours(1) && reply.snoozesLeft == 2 - number)
                 #expect(reply.message == "Reminder snoozed for 1 hour")
+                #expect(try await snoozesLeft(world, ann) == 2 - number)
                 // Tapped on two phones: it is put off once.
                 #expect(try await world.tap(ann, read, .snooze, today, number) == reply)
                 try await world.live(until: "\(today)T\(number == 0 ? "09" : "1\(number - 1)"):00:00Z")
@@ -109,6 +118,7 @@ import Testing
             }
             #expect(try await world.answers() == Array(repeating: "\(today) Read snoozed by action", count: 3))
             try await world.live(until: "2026-05-05T08:00:00Z")
+            #expect(try await snoozesLeft(world, ann) == 3)
             #expect(try await world.tap(ann, read, .snooze, "2026-05-05").snoozesLeft == 2)
         }
     }

@@ -34,6 +34,8 @@ struct SyncDevice {
     /// - Parameters:
     ///   - batch: changes a request.
     ///   - limit: entries a page.
+    ///   - fault: of the last call.
+    ///   - calls: after these the connection is lost.
     ///   - call: the server.
     /// - Returns: whether the server is in step with the device: nothing was lost.
     @discardableResult
@@ -41,10 +43,13 @@ struct SyncDevice {
         batch: Int = 1_000,
         limit: Int32 = 0,
         fault: Fault = .none,
+        calls: Int = .max,
         _ call: (SyncRequest) async throws -> SyncReply
     ) async throws -> Bool {
-        guard fault != .requestLost else { return false }
+        var left = calls
         while true {
+            left -= 1
+            if left <= 0, fault == .requestLost { return false }
             var request = request(limit)
             request.changes = Array(queue.prefix(batch))
             request.hasMoreChanges = queue.count > batch
@@ -53,8 +58,9 @@ struct SyncDevice {
                 try await pullEverything(limit, call)
                 continue
             }
-            if fault == .replyLost { return false }
+            if left <= 0, fault == .replyLost { return false }
             take(reply, request.changes)
+            if left <= 0 { return queue.isEmpty && !reply.hasMore }
             if queue.isEmpty, !reply.hasMore { return true }
         }
     }
@@ -135,13 +141,15 @@ struct SyncDevice {
             return [
                 "habit \(habit.id) \(habit.name)", habit.description, habit.color, habit.icon,
                 habit.categoryID.map { "\($0)" } ?? "-", habit.unit, habit.reminderTime ?? "-", "\(habit.reminderDays)",
-                habit.archived ? "archived" : "active", version?.schedule?.type ?? "", version?.targetValue.map { "\($0)" } ?? "-",
+                habit.archived ? "archived" : "active", habit.pauses.map { "\($0.from)…\($0.until)" }.joined(separator: " "),
+                version?.schedule?.type ?? "", version?.targetValue.map { "\($0)" } ?? "-",
             ].joined(separator: "|")
         }
         lines += categories.values.map { "category \($0.id) \($0.name)|\($0.color)|\($0.icon)|\($0.isCustom)" }
         lines += completions.values.map { completion in
             let value = completion.value.map { "\($0)" } ?? "-"
-            return "completion \(completion.id) \(completion.habitID) \(completion.date) \(value)|\(completion.note)|\(completion.mood ?? "-")"
+            return
+                "completion \(completion.id) \(completion.habitID) \(completion.date) \(value)|\(completion.note)|\(completion.mood ?? "-")"
         }
         lines += skips.map { "skip \($0)" }
         lines += notes.values.map { "note \($0.date) \($0.note)" }

@@ -20,7 +20,8 @@ extension HabitWorld {
         try await Sync(habits: habits, mutations: mutations).handle(request, context).reply
     }
 
-    /// One call of a device that has never been here, with these changes.
+    /// One call of a device with these changes, and no cursor.
+    @discardableResult
     func push(_ changes: [SyncChange], device: UInt64 = 1, epoch: Int32 = 0, more: Bool = false) async throws -> SyncReply {
         let id = "\(HabitID(high: 0xD0, low: device))"
         return try await sync(

@@ -45,7 +45,7 @@ struct HabitArrivals: Sendable {
             guard let id = arrival.id else { continue }
             try await complete(try await book.lock(id), arrival.habit, in: book, keepsIDs: keepsIDs)
         }
-        for (date, note) in found.dayNotes { try await book.note(note, on: date) }
+        for (date, note) in found.dayNotes { try book.note(note, on: date) }
     }
 
     /// - Returns: their ids, in the order of the file.

@@ -37,6 +37,9 @@ struct ReminderAnswers {
         }
         if isNew, let answer = outcome.answer {
             if state != before { try await HabitReminderRepository.store([(habit.record.streak, state)], work.sql) }
+            if (state.snoozeDate, state.snoozes) != (before.snoozeDate, before.snoozes) {
+                try HabitRepository.setSnoozes(state.snoozes, on: state.snoozeDate, of: habit.record.streak, work.sql)
+            }
             try await emit(answer, request, habit.record, isConfirmed: outcome.isConfirmed)
         }
         return AnswerReminderReply(

@@ -26,8 +26,9 @@ extension SyncChange {
     ///
     /// - Throws: `VALIDATION_ERROR` for one that cannot be empty.
     fileprivate func cleared(of allowed: Set<String>) throws -> Set<String> {
-        if let foreign = clear.first(where: { !allowed.contains($0) }) {
-            throw ServiceError.validation(field: "clear", "has a name that cannot be cleared: \(foreign.prefix(40))")
+        // Names that were sent are not repeated: the answer is stored.
+        guard clear.allSatisfy(allowed.contains) else {
+            throw ServiceError.validation(field: "clear", "may have \(allowed.sorted().joined(separator: ", "))")
         }
         return Set(clear)
     }

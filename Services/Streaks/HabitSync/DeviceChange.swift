@@ -57,7 +57,7 @@ enum DeviceChange: Sendable {
 }
 
 extension DeviceChange {
-    /// - Parameter newest: the newest number of the account: no device can know a later one.
+    /// - Parameter newest: the newest number that a device can know.
     /// - Throws: `VALIDATION_ERROR` naming the field.
     init(_ sent: SyncChange, newest: Int64) throws {
         guard sent.baseSequence <= newest else {
@@ -134,7 +134,9 @@ private struct ChangeReader {
                 return .createCompletion(try reader.entityID(), try reader.habitID(), try reader.date(), fields)
             }
         case "update":
-            try allowing("entity_id", "completion", "clear") { .updateCompletion(try $0.entityID(), try CompletionFields($0.sent)) }
+            try allowing("entity_id", "completion", "clear") {
+                .updateCompletion(try $0.entityID(), try CompletionFields($0.sent))
+            }
         case "delete": try allowing("entity_id") { .deleteCompletion(try $0.entityID()) }
         default: throw unknown
         }
@@ -152,7 +154,13 @@ private struct ChangeReader {
     func entityID<Entity>() throws -> ID<Entity> { try ID(parsing: sent.entityID, field: "entity_id") }
     func habitID() throws -> HabitID { try HabitID(parsing: sent.habitID, field: "habit_id") }
     func date() throws -> CalendarDate { try Self.date(sent.date, field: "date") }
-    func ids<Entity>() throws -> [ID<Entity>] { try sent.ids.map { try ID(parsing: $0, field: "ids") } }
+    func ids<Entity>() throws -> [ID<Entity>] {
+        let ids: [ID<Entity>] = try sent.ids.map { try ID(parsing: $0, field: "ids") }
+        guard Set(ids).count == ids.count else {
+            throw ServiceError.validation(field: "ids", "must be different from each other")
+        }
+        return ids
+    }
 
     private static func date(_ text: String, field: String) throws -> CalendarDate {
         guard let date = CalendarDate(text) else { throw ServiceError.validation(field: field, "must be a date like 2026-01-31") }

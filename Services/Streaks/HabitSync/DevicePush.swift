@@ -10,7 +10,7 @@ internal import StreaksDomain
 /// Each change has its answer; one that is refused has changed nothing. Completions and skips wait until something else is about their habit, or
 /// until the end, and are then written for all habits at once (`WaitingEdits`); so are day notes and settings.
 struct DevicePush {
-    let book: HabitBook
+    private var book: HabitBook
     /// The first date that takes completions and skips (HA-12).
     let earliest: CalendarDate
     private let sent: [SyncChange]
@@ -43,7 +43,7 @@ struct DevicePush {
             } catch let refusal as ServiceError where refusal.isAnswer { answers[index] = .refused(refusal) }
         }
         try await write(nil)
-        try await book.note(notes)
+        try book.note(notes)
         if let settings { try await book.store(settings) }
         return try finish()
     }
@@ -85,8 +85,10 @@ struct DevicePush {
         var all: [(index: Int, change: DeviceChange)] = []
         for (index, change) in sent.enumerated() {
             do {
-                all.append((index, try DeviceChange(change, newest: book.account.sequence)))
-            } catch let refusal as ServiceError { answers[index] = .refused(refusal) } catch { answers[index] = .refused(.internal) }
+                all.append((index, try DeviceChange(change, newest: book.account.sequence - 1)))
+            } catch let refusal as ServiceError { answers[index] = .refused(refusal) } catch {
+                answers[index] = .refused(.internal)
+            }
         }
         return all
     }
@@ -102,7 +104,8 @@ struct DevicePush {
         let tombstones = try await HabitAccountRepository.tombstones(
             of: book.user,
             Set(named).map { (.habit, "\($0)") } + Set(wanted).map { (.completion, "\($0)") }
-                + Set(changes.flatMap(\.categories).map { categories.names[$0] ?? $0 }).map { (.category, "\($0)") } + Set(dates).map { (.dayNote, "\($0)") },
+                + Set(changes.flatMap(\.categories).map { categories.names[$0] ?? $0 }).map { (.category, "\($0)") }
+                + Set(dates).map { (.dayNote, "\($0)") },
             sql
         )
         for (entity, key, sequence) in tombstones {
@@ -126,10 +129,16 @@ struct DevicePush {
         switch change {
         case .createCompletion(let id, let habit, let date, let fields):
             try habits.require(habit)
+            // What became of the one that has this id is not known while it waits.
+            if let place = completions.places[id] { try await write([place.habit]) }
             guard !completions.gone.contains(id) else { throw ServiceError.gone }
             guard completions.places[id] == nil, completions.names[id] == nil else { throw ServiceError.completionIDTaken }
             completions.places[id] = HabitRepository.CompletionPlace(habit: habit, date: date)
-            waiting.add(.complete(id, date, fields.amount.applied(to: nil), fields.details(on: date, book.date)), index, of: habit)
+            waiting.add(
+                .complete(id, date, fields.amount.applied(to: nil), fields.details(on: date, book.date)),
+                index,
+                of: habit
+            )
         case .updateCompletion(let name, let fields):
             let (id, place) = try completions.find(name)
             try habits.require(place.habit)
@@ -138,18 +147,20 @@ struct DevicePush {
         case .deleteCompletion(let name):
             guard !completions.isGone(name) else { return .applied }
             let (id, place) = try completions.find(name)
-            guard !habits.isGone(place.habit) else { return .applied }
             waiting.add(.delete(id, place.date), index, of: place.habit)
         case .skip(let habit, let date):
             try habits.require(habit)
             waiting.add(.skip(date), index, of: habit)
         case .unskip(let habit, let date):
-            guard !habits.isGone(habit) else { return .applied }
-            try habits.require(habit)
+            // A deleted habit may come back, without it.
+            if !habits.isRestorable(habit) {
+                guard !habits.isGone(habit) else { return .applied }
+                try habits.require(habit)
+            }
             waiting.add(.unskip(date), index, of: habit)
         case .note(let text, let date, let base): return try note(text, on: date, base: base)
         case .settings(let fields):
-            settings = try fields.applied(to: settings ?? book.account.settings)
+            try await set(try fields.applied(to: settings ?? book.account.settings))
             return .applied
         case .createCategory, .updateCategory, .deleteCategory, .orderCategories:
             return try await categories.apply(change, book, &habits)
@@ -161,10 +172,21 @@ struct DevicePush {
         return nil
     }
 
+    private mutating func set(_ new: HabitSettings) async throws {
+        settings = new
+        guard new.firstDayOfWeek != book.account.settings.firstDayOfWeek else { return }
+        // It makes versions (HA-10), which depend on what is done before.
+        try await write(nil)
+        try await book.store(new)
+        book = book.with(new)
+        habits.detailsChanged()
+    }
+
     private mutating func note(_ text: String, on date: CalendarDate, base: Int64?) throws -> SyncAnswer {
         let note = try book.checkedNote(text, on: date)
         if let base, let deleted = noteTombstones[date], deleted > base { throw ServiceError.gone }
         notes[date] = note
+        noteTombstones[date] = note.isEmpty ? book.account.sequence : nil
         return .applied
     }
 
@@ -182,6 +204,7 @@ struct DevicePush {
             answers.merge(walk.answers) { _, new in new }
             patches.merge(walk.patches) { _, new in new }
             completions.follow(walk)
+            try book.bury(walk.deleted)
             habits.changed(edits.habit)
         }
         try book.describe(patches)

@@ -62,6 +62,9 @@ struct PushedHabits {
 
     func isGone(_ id: HabitID) -> Bool { gone.contains(id) && !present.contains(id) }
 
+    /// Whether it was deleted and can come back.
+    func isRestorable(_ id: HabitID) -> Bool { isGone(id) && known[id] != nil }
+
     /// - Throws: `GONE`, `HABIT_NOT_FOUND`.
     func require(_ id: HabitID) throws {
         guard !present.contains(id) else { return }
@@ -213,7 +216,10 @@ struct PushedCategories {
             gone.insert(id)
             // Habits have lost it.
             habits.detailsChanged()
-        case .orderCategories(let ids): try await book.categories.reorder(ids.map { names[$0] ?? $0 })
+        case .orderCategories(let ids):
+            // Two names may be of one category.
+            var known: Set<HabitCategoryID> = []
+            try await book.categories.reorder(ids.map { names[$0] ?? $0 }.filter { known.insert($0).inserted })
         default: throw ServiceError.internal
         }
         records = try await HabitAccountRepository.categories(of: book.user, book.work.sql)
@@ -230,6 +236,8 @@ struct PushedCategories {
         let key = HabitText.key(details.name)
         if let same = records.first(where: { !$0.isCustom && HabitText.key($0.details.name) == key }) {
             names[id] = same.id
+            try await book.categories.update(same.id, try fields.details(after: same.details))
+            records = try await HabitAccountRepository.categories(of: book.user, book.work.sql)
             let tag = SyncTag.Entity.self
             return .merged(.category, id.cast(to: tag), into: same.id.cast(to: tag))
         }

@@ -108,8 +108,8 @@ struct EditWalk {
             return .applied
         case .delete(let name, _):
             let id = names[name] ?? name
-            // What is not there any more is deleted already.
-            guard refusal == nil else { return .applied }
+            // What is not there any more is deleted already, unless it was never made.
+            guard refusal == nil else { return refused.contains(id) ? .refused(.completionNotFound) : .applied }
             present.remove(id)
             deleted.insert(id)
             return .applied

@@ -55,7 +55,10 @@ extension TodayHabit {
             streakUnit: HabitUnit(row.counts),
             completions: Int32(clamping: habit?.day.completions ?? 0),
             lastCompletion: row.completion.map { HabitCompletion($0) },
-            week: habit?.week.map { HabitWeekProgress($0) }
+            week: habit?.week.map { HabitWeekProgress($0) },
+            snoozesLeft: row.reminderMinute.map { _ in
+                Int32(clamping: HabitReminder.mostSnoozes - (row.snoozeDate == date ? row.snoozes : 0))
+            }
         )
     }
 }

@@ -23,6 +23,29 @@ struct HabitChanges: Sendable {
             try await mutations.once(context, request) { [habits] work in try await body(try await habits.open(user, work)) }
         }
     }
+
+    /// The same for a change of one habit, which is locked too: everything it reads comes in one round trip.
+    ///
+    /// - Parameter body: gets the habit, or why there is none (`HABIT_NOT_FOUND`).
+    func once<Request: Message, Reply: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        of habit: HabitID,
+        _ body: @escaping @Sendable (HabitBook, Result<HabitBook.Locked, ServiceError>) async throws -> Reply
+    ) async throws -> Once<Reply> {
+        let user = try context.requireUser()
+        return try await habits.knowing(user, context) {
+            try await mutations.once(
+                context,
+                request,
+                loading: { [habits] in try habits.enqueueOpen(user, habit: habit, if: $1, $0) },
+                { [habits] work, queued in
+                    let opened = try await habits.opened(queued, work)
+                    return try await body(opened.book, opened.habit)
+                }
+            )
+        }
+    }
 }
 
 extension HabitBook {

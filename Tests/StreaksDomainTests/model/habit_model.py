@@ -270,7 +270,7 @@ class Habit:
         target = self.version(d)["target"]
         if target is None:
             if entries:
-                entries[0][1] = amount
+                entries[0][1] = entries[0][1] if amount is None else amount
             else:
                 entries.append([key, amount])
         elif amount is not None:

@@ -148,7 +148,7 @@ public struct SyncHabitFields: Sendable, Equatable {
     public var reminderTime: String? = nil
     /// Weekdays, 0 = Sunday to 6; empty: not changed.
     public var reminderDays: [Int32] = []
-    /// Holds from the date on which the server hears of it, from the next if that one is done (HA-10).
+    /// Holds from the date on which it reaches the server, from the next if that one is done (HA-10).
     public var schedule: SyncSchedule? = nil
     /// Above 0, at most 3 decimal places. Holds from the same date.
     public var targetValue: Double? = nil
@@ -239,7 +239,7 @@ public struct SyncCompletionFields: Sendable, Equatable {
 
 /// A pause of a habit, at most 90 dates (HA-13).
 public struct SyncPauseFields: Sendable, Equatable {
-    /// The first date; one that is over when the server hears of it is taken as today.
+    /// The first date; one that is over when it reaches the server is taken as today.
     public var from: String = ""
     /// The first date that counts again.
     public var until: String = ""

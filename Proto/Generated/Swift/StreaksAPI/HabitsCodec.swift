@@ -1019,6 +1019,9 @@ extension TodayHabit: Wire.CMessage {
         if let stored = c.pointee.week {
             self.week = try HabitWeekProgress(stored: UnsafeRawPointer(stored), unreadable)
         }
+        if c.pointee._snoozes_left_case.rawValue == 20 {
+            self.snoozesLeft = c.pointee.snoozes_left
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1058,6 +1061,10 @@ extension TodayHabit: Wire.CMessage {
         }
         if let value = self.week {
             c.pointee.week = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitWeekProgress.self)
+        }
+        if let value = self.snoozesLeft {
+            c.pointee._snoozes_left_case = .init(rawValue: 20)
+            c.pointee.snoozes_left = value
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -531,9 +531,11 @@ public struct TodayHabit: Sendable, Equatable {
     public var lastCompletion: HabitCompletion? = nil
     /// Of a weekly habit: how its week stood on the date.
     public var week: HabitWeekProgress? = nil
+    /// How often its reminder of the date may still be snoozed; unset without a reminder.
+    public var snoozesLeft: Int32? = nil
 
     /// The given fields set, the others unset.
-    public init(habitID: Kernel.HabitID, name: String = "", color: String = "", icon: String = "", categoryID: Kernel.HabitCategoryID? = nil, scheduleText: String = "", status: HabitSquare = .unspecified, counts: Bool = false, value: Double = 0, targetValue: Double? = nil, unit: String = "", quickValues: [Double] = [], reminderTime: String? = nil, pastDue: Bool = false, currentStreak: Int32 = 0, streakUnit: HabitUnit = .unspecified, completions: Int32 = 0, lastCompletion: HabitCompletion? = nil, week: HabitWeekProgress? = nil) {
+    public init(habitID: Kernel.HabitID, name: String = "", color: String = "", icon: String = "", categoryID: Kernel.HabitCategoryID? = nil, scheduleText: String = "", status: HabitSquare = .unspecified, counts: Bool = false, value: Double = 0, targetValue: Double? = nil, unit: String = "", quickValues: [Double] = [], reminderTime: String? = nil, pastDue: Bool = false, currentStreak: Int32 = 0, streakUnit: HabitUnit = .unspecified, completions: Int32 = 0, lastCompletion: HabitCompletion? = nil, week: HabitWeekProgress? = nil, snoozesLeft: Int32? = nil) {
         self.habitID = habitID
         self.name = name
         self.color = color
@@ -553,6 +555,7 @@ public struct TodayHabit: Sendable, Equatable {
         self.completions = completions
         self.lastCompletion = lastCompletion
         self.week = week
+        self.snoozesLeft = snoozesLeft
     }
 }
 

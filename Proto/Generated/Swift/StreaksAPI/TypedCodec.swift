@@ -455,7 +455,9 @@ extension ExportTypedCalendarRequest: Wire.CMessage {
         if c.pointee._to_case.rawValue == 3 {
             self.to = try Wire.Decode.optionalDate(c.pointee.to, "to", unreadable)
         }
-        self.format = try Wire.Decode.string(c.pointee.format, "format")
+        if c.pointee._format_case.rawValue == 4 {
+            self.format = try Wire.Decode.string(c.pointee.format, "format")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -470,7 +472,10 @@ extension ExportTypedCalendarRequest: Wire.CMessage {
             c.pointee._to_case = .init(rawValue: 3)
             c.pointee.to = arena.date(value)
         }
-        if !self.format.isEmpty { c.pointee.format = try arena.string(self.format, "format") }
+        if let value = self.format {
+            c.pointee._format_case = .init(rawValue: 4)
+            c.pointee.format = try arena.string(value, "format")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

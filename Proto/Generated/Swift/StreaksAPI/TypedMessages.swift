@@ -367,13 +367,13 @@ public struct ExportTypedCalendarRequest: Sendable, Equatable {
     public var from: Kernel.CalendarDate? = nil
     public var to: Kernel.CalendarDate? = nil
     /// csv when absent.
-    public var format: String = ""
+    public var format: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(type: String = "", from: Kernel.CalendarDate? = nil, to: Kernel.CalendarDate? = nil, format: String = "") {
+    public init(type: String = "", from: Kernel.CalendarDate? = nil, to: Kernel.CalendarDate? = nil, format: String? = nil) {
         self.type = type
         self.from = from
         self.to = to

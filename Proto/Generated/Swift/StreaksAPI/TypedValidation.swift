@@ -130,7 +130,9 @@ extension ExportTypedCalendarRequest {
         if let value = self.to {
             violations.date(value, at: path, "to")
         }
-        violations.member(self.format, of: ["csv", "ics"], at: path, "format")
+        if let value = self.format {
+            violations.member(value, of: ["csv", "ics"], at: path, "format")
+        }
     }
 }
 

@@ -53,6 +53,9 @@ package struct HabitBook: Sendable {
         }
     }
 
+    /// What identifies the streak of a habit among those of all.
+    static func key(_ id: HabitID, of user: UserID) -> String { "\(user) \(id)" }
+
     // MARK: finding
 
     /// Locks habits of the user, in the order of their streaks, so that no two transactions wait for each other in a ring: name all that the
@@ -126,7 +129,7 @@ package struct HabitBook: Sendable {
                 )
             )
         if isAbove { entries.archive(from: date.today) }
-        var streak = StreakWriter.NewStreak(.habit, of: [user], key: "\(user) \(id)")
+        var streak = StreakWriter.NewStreak(.habit, of: [user], key: Self.key(id, of: user))
         streak.habit = entries
         streak.pauses = new.pauses
         streak.startedAt = new.createdAt
@@ -285,10 +288,17 @@ package struct HabitBook: Sendable {
         try HabitAccountRepository.store(settings, stamp, work.sql)
     }
 
+    /// The same after `store`, for further changes in the same transaction.
+    package func with(_ settings: HabitSettings) -> HabitBook {
+        var account = account
+        account.settings = settings
+        return HabitBook(store: store, work: work, account: account, date: date, isPremium: isPremium)
+    }
+
     /// A note on a date, today or earlier; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
-    package func note(_ text: String, on day: CalendarDate) async throws { try await note([day: try checkedNote(text, on: day)]) }
+    package func note(_ text: String, on day: CalendarDate) throws { try note([day: try checkedNote(text, on: day)]) }
 
     /// - Returns: the text as it is stored.
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
@@ -302,8 +312,10 @@ package struct HabitBook: Sendable {
     /// The same for several dates.
     ///
     /// - Parameter notes: as `checkedNote` gave them.
-    package func note(_ notes: [CalendarDate: String]) async throws {
-        let gone = try await HabitAccountRepository.store(notes, stamp, work.sql)
+    package func note(_ notes: [CalendarDate: String]) throws {
+        try HabitAccountRepository.store(notes, stamp, work.sql)
+        // Also where none was: changes of an older one are late, whenever they come.
+        let gone = notes.filter(\.value.isEmpty).keys.sorted()
         try HabitAccountRepository.bury(gone.map { (.dayNote, "\($0)") }, stamp, work.sql)
         try HabitAccountRepository.unbury(
             notes.filter { !$0.value.isEmpty }.keys.sorted().map { (.dayNote, "\($0)") },

@@ -14,6 +14,8 @@ extension HabitBook {
         package var reportsMilestones = true
         /// Whether one that is merged gives its details to the one that was there; else the caller does (`describe`).
         package var mergesDetails = true
+        /// Whether the ids of its completions were made by the service: nobody has one of them already.
+        package var hasNewIDs = false
 
         package init(
             _ edits: [HabitEdit],
@@ -38,7 +40,8 @@ extension HabitBook {
     /// - Returns: what became of each, in their order.
     package func edit(_ all: [(habit: Locked, edits: Edits)]) async throws -> [HabitOutcome] {
         guard !all.isEmpty else { return [] }
-        let known = try await HabitRepository.places(of: all.flatMap { $0.edits.edits.compactMap(\.newID) }, of: user, work.sql)
+        let given = all.filter { !$0.edits.hasNewIDs }.flatMap { $0.edits.edits.compactMap(\.newID) }
+        let known = try await HabitRepository.places(of: given, of: user, work.sql)
         let counts = try await counts(all)
         let checked = all.map { Checked($0.habit, $0.edits, known, counts) }
         let changes = try await writer.apply(
@@ -110,6 +113,11 @@ extension HabitBook {
                 places.append(index)
             }
         }
+    }
+
+    /// Devices hear that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.
+    package func bury(_ completions: Set<CompletionID>) throws {
+        try HabitAccountRepository.bury(completions.sorted().map { (.completion, "\($0)") }, stamp, work.sql)
     }
 
     private func bury(_ changes: [(habit: HabitID, change: PlannedChange)]) throws {

@@ -63,15 +63,19 @@ package struct HabitStore: Sendable {
     ///
     /// - Throws: `ServiceError.unknownHabitUser` when nothing is known of the user here yet (`knowing`).
     package func open(_ user: UserID, _ work: UnitOfWork) async throws -> HabitBook {
-        // One round trip: the account first, whose lock orders the changes.
-        let account = try HabitAccountRepository.queueOpen(user, at: work.now, work.sql)
-        let zones = try work.sql.enqueue(ZoneRepository.query(of: [user]))
-        let isPremium = try await EntitlementReplica().isPremium(user, now: work.now, work.sql)
+        try await opened(try QueuedBook(user, work), work)
+    }
+
+    /// The second part of `open`.
+    func opened(_ queued: QueuedBook, _ work: UnitOfWork) async throws -> HabitBook {
+        let account = try await HabitAccountRepository.opened(queued.account, queued.user, at: work.now, ids: work.ids, work.sql)
+        let zones = try await known(queued.zones, of: queued.user, work)
+        let isPremium = try await queued.isPremium.rows().first?.decode(as: Bool.self) ?? false
         return HabitBook(
             store: self,
             work: work,
-            account: try await HabitAccountRepository.opened(account, user, at: work.now, ids: work.ids, work.sql),
-            date: HabitDate(try await known(zones, of: user, work), at: work.now),
+            account: account,
+            date: HabitDate(zones, at: work.now),
             isPremium: isPremium
         )
     }

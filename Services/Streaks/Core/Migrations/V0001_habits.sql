@@ -59,6 +59,9 @@ CREATE TABLE habit (
     reminder_minute smallint,
     -- 0 = Sunday … 6; null: when it is due.
     reminder_days integer[],
+    -- How often its reminder was put off on a date; the feature of reminders writes it.
+    snooze_date date,
+    snoozes smallint NOT NULL DEFAULT 0,
     position integer NOT NULL,
     archived_at timestamptz,
     -- Deleted, and gone for good 30 days later.

@@ -5,8 +5,17 @@ internal import StreaksDomain
 /// Where the fold of a streak's ledger begins (SD-5).
 enum CheckpointRepository {
     static func find(_ streaks: [StreakID], _ sql: some QueryExecutor) async throws -> [StreakID: Checkpoint] {
-        let rows = try await sql.query("SELECT \(columns) FROM streak_checkpoint WHERE streak_id = ANY(\(streaks))")
-        return Dictionary(try rows.map { (try $0.get(at: 0), try checkpoint($0)) }) { first, _ in first }
+        try checkpoints(try await sql.query(query(of: streaks)))
+    }
+
+    /// The statement of `find`, for who reads more at the same time.
+    static func query(of streaks: [StreakID]) -> Query {
+        "SELECT \(columns) FROM streak_checkpoint WHERE streak_id = ANY(\(streaks))"
+    }
+
+    /// - Parameter rows: of `query`.
+    static func checkpoints(_ rows: [Row]) throws -> [StreakID: Checkpoint] {
+        Dictionary(try rows.map { (try $0.get(at: 0), try checkpoint($0)) }) { first, _ in first }
     }
 
     /// In the order `checkpoint` reads them, the streak first.

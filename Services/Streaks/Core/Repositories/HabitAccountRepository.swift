@@ -11,10 +11,12 @@ package enum HabitAccountRepository {
     }
 
     /// The first part of `open`, for who sends more with it.
-    static func queueOpen(_ user: UserID, at now: Instant, _ sql: Transaction) throws -> QueuedStatement {
+    static func queueOpen(_ user: UserID, at now: Instant, if condition: Query = "true", _ sql: Transaction) throws
+        -> QueuedStatement
+    {
         try sql.enqueue(
             """
-            INSERT INTO habit_account AS known (user_id, created_at) VALUES (\(user), \(now))
+            INSERT INTO habit_account AS known (user_id, created_at) SELECT \(user), \(now) WHERE \(condition)
             ON CONFLICT (user_id) DO UPDATE SET sequence = known.sequence + 1
             RETURNING \(HabitAccount.columns)
             """
@@ -160,8 +162,8 @@ package enum HabitAccountRepository {
         return Dictionary(try rows.map { (try $0.get(at: 0), try $0.get(at: 1)) }) { first, _ in first }
     }
 
-    /// Empty notes delete those that are there. - Returns: the dates whose notes were deleted.
-    static func store(_ notes: [CalendarDate: String], _ change: HabitStamp, _ sql: Transaction) async throws -> [CalendarDate] {
+    /// Empty notes delete those that are there.
+    static func store(_ notes: [CalendarDate: String], _ change: HabitStamp, _ sql: Transaction) throws {
         let kept = notes.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         if !kept.isEmpty {
             try sql.enqueue(
@@ -175,10 +177,8 @@ package enum HabitAccountRepository {
             )
         }
         let empty = notes.filter(\.value.isEmpty).keys.sorted()
-        guard !empty.isEmpty else { return [] }
-        return try await sql.query(
-            "DELETE FROM habit_day_note WHERE user_id = \(change.user) AND on_date = ANY(\(empty)) RETURNING on_date"
-        ).map { try $0.get(at: 0) }
+        guard !empty.isEmpty else { return }
+        try sql.enqueue("DELETE FROM habit_day_note WHERE user_id = \(change.user) AND on_date = ANY(\(empty))")
     }
 
     // MARK: tombstones

@@ -24,21 +24,43 @@ enum HabitLedger {
     ///
     /// - Parameter starts: the dates of the checkpoints, in the order of `ids`.
     static func query(of ids: [StreakID], after starts: [CalendarDate]) -> Query {
+        query(
+            base: "SELECT * FROM unnest(\(ids), \(starts)) AS base (id, settled_through)",
+            of: "streak_id = ANY(\(ids))",
+            since: "JOIN base ON streak_id = base.id AND on_date > base.settled_through"
+        )
+    }
+
+    /// The same of one habit.
+    ///
+    /// - Parameter streak: a statement that selects its `streak_id`.
+    static func query(of streak: Query) -> Query {
+        query(
+            base: """
+                SELECT mine.streak_id AS id, coalesce(c.settled_through, \(LedgerRepository.beforeEverything)) AS settled_through
+                FROM (\(streak)) AS mine LEFT JOIN streak_checkpoint c ON c.streak_id = mine.streak_id
+                """,
+            of: "streak_id = (SELECT id FROM base)",
+            since: "WHERE streak_id = (SELECT id FROM base) AND on_date > (SELECT settled_through FROM base)"
+        )
+    }
+
+    private static func query(base: Query, of streaks: Query, since: Query) -> Query {
         """
-        WITH base AS (SELECT * FROM unnest(\(ids), \(starts)) AS base (id, settled_through))
+        WITH base AS (\(base))
         SELECT streak_id, 1, starts_on, NULL::date, NULL::int, NULL::int[], NULL::bigint, NULL::uuid, user_id, NULL::timestamptz,
             NULL::timestamptz
-        FROM habit WHERE streak_id = ANY(\(ids))
+        FROM habit WHERE \(streaks)
         UNION ALL SELECT streak_id, 2, from_date, anchor, schedule, numbers || week_start::int, target, NULL, NULL, NULL, NULL
-        FROM habit_version WHERE streak_id = ANY(\(ids))
+        FROM habit_version WHERE \(streaks)
         UNION ALL SELECT streak_id, 3, on_date, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM habit_skip JOIN base ON streak_id = base.id AND on_date > base.settled_through
+        FROM habit_skip \(since)
         UNION ALL SELECT streak_id, 4, from_date, until_date, place, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM habit_archiving WHERE streak_id = ANY(\(ids))
+        FROM habit_archiving WHERE \(streaks)
         UNION ALL SELECT streak_id, 5, on_date, NULL, count, ARRAY[counts::int], place::bigint, NULL, NULL, NULL, NULL
-        FROM habit_milestone WHERE streak_id = ANY(\(ids))
+        FROM habit_milestone WHERE \(streaks)
         UNION ALL SELECT streak_id, 6, on_date, NULL, NULL, NULL, amount, habit_completion.id, user_id, received_at, recorded_at
-        FROM habit_completion JOIN base ON streak_id = base.id AND on_date > base.settled_through
+        FROM habit_completion \(since)
         """
     }
 
@@ -105,7 +127,12 @@ enum HabitLedger {
                     reported: reported.sorted { $0.place < $1.place }.map(\.reported),
                     startsOn: startsOn
                 ),
-                completions: completions
+                // In the order they came, which decides what a later one is merged into.
+                completions: completions.sorted { left, right in
+                    if left.receivedAt != right.receivedAt { return left.receivedAt < right.receivedAt }
+                    guard let one = left.id, let other = right.id else { return false }
+                    return one < other
+                }
             )
         }
     }

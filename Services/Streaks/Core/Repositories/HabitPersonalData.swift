@@ -37,7 +37,8 @@ extension PersonalData {
                         "habits",
                         [
                             "id", "streak_id", "name", "description", "color", "icon", "category_id", "unit", "reminder_minute",
-                            "reminder_days", "position", "archived_at", "deleted_at", "created_at", "updated_at",
+                            "reminder_days", "snooze_date", "snoozes", "position", "archived_at", "deleted_at", "created_at",
+                            "updated_at",
                         ]
                     ) { "user_id = \($0)" }
                 ]

@@ -46,6 +46,14 @@ package enum HabitRepository {
         ]
     }
 
+    /// One habit that is not deleted, without its versions and pauses.
+    static func details(of id: HabitID, _ user: UserID) -> Query {
+        """
+        SELECT \(HabitRecord.columns) FROM habit h JOIN streak s ON s.id = h.streak_id
+        WHERE h.user_id = \(user) AND h.id = \(id) AND h.deleted_at IS NULL
+        """
+    }
+
     /// - Parameter rows: of `queries`, in their order.
     package static func assemble(_ rows: [[Row]]) throws -> [HabitRecord] {
         var versions: [StreakID: [HabitEntries.Version]] = [:]
@@ -182,6 +190,13 @@ package enum HabitRepository {
             UPDATE habit SET archived_at = \(instant), updated_at = \(change.now), sequence = \(change.sequence)
             WHERE user_id = \(change.user) AND id = \(id)
             """
+        )
+    }
+
+    /// How often its reminder was put off on a date. Devices need not know.
+    package static func setSnoozes(_ count: Int, on date: CalendarDate?, of streak: StreakID, _ sql: Transaction) throws {
+        try sql.enqueue(
+            "UPDATE habit SET snooze_date = \(date), snoozes = \(Int16(clamping: count)) WHERE streak_id = \(streak)"
         )
     }
 

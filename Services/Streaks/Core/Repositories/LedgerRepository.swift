@@ -11,15 +11,31 @@ struct LedgerRepository: Sendable {
     func load(_ rows: [StreakRow], isWhole: Bool = false, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let ids = rows.map(\.id)
-        let participants = try await participants(of: rows, sql)
-        let entries = try await entries(of: rows, sql)
-        let outages = try await OutageRepository.declared(sql)
-        let stored = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
+        let changing = rows.filter(\.kind.hasChangingMembers).map(\.id)
+        let histories = changing.isEmpty ? [] : try await MemberRepository.histories(of: changing, sql)
+        let planned = rows.filter { policies.policy(for: $0.kind).asksForPlans }.flatMap(\.members)
+        let read = try await sql.query(
+            together: [
+                entriesQuery(of: rows), OutageRepository.declaredQuery,
+                ZoneRepository.query(of: rows.flatMap(\.members) + histories.map(\.user)),
+            ] + (isWhole ? [] : [CheckpointRepository.query(of: ids)])
+        )
+        let entries = try Self.entries(read[0])
+        let outages = try OutageRepository.outages(read[1])
+        let zones = try await ZoneRepository.histories(read[2])
+        let stored = isWhole ? [:] : try CheckpointRepository.checkpoints(read[3])
+        let plans = try await PlanRepository.histories(of: planned, sql)
+        let participants = Self.participants(of: rows, histories, zones, plans)
         let bases = Self.reaching(outages, of: rows, participants, stored)
         // The checkpoints that were read say where to begin: newer ones may have been stored since.
         let starts = ids.map { bases[$0]?.settledThrough ?? Self.beforeEverything }
-        let contributions = try await contributions(to: ids, after: starts, sql)
-        let habits = try await habits(rows, after: starts, sql)
+        let wanted = zip(rows, starts).filter { $0.0.kind == .habit }
+        let dates = try await sql.query(
+            together: [contributionsQuery(to: ids, after: starts)]
+                + (wanted.isEmpty ? [] : [HabitLedger.query(of: wanted.map(\.0.id), after: wanted.map(\.1))])
+        )
+        let contributions = try await Self.contributions(dates[0])
+        let habits = wanted.isEmpty ? [:] : try HabitLedger.entries(dates[1])
         return await rows.mapInSlices { row in
             StoredStreak(
                 row: row,
@@ -45,25 +61,15 @@ struct LedgerRepository: Sendable {
         }
     }
 
-    /// What only habits have; nothing is asked when there is none among them.
-    private func habits(_ rows: [StreakRow], after starts: [CalendarDate], _ sql: some QueryExecutor) async throws
-        -> [StreakID: HabitLedger.Entries]
-    {
-        let wanted = zip(rows, starts).filter { $0.0.kind == .habit }
-        guard !wanted.isEmpty else { return [:] }
-        return try HabitLedger.entries(try await sql.query(HabitLedger.query(of: wanted.map(\.0.id), after: wanted.map(\.1))))
-    }
-
     /// Those of the row; for kinds whose members may change also the former ones.
-    private func participants(of rows: [StreakRow], _ sql: some QueryExecutor) async throws
-        -> [StreakID: [StreakLedger.Participant]]
-    {
-        let changing = rows.filter(\.kind.hasChangingMembers).map(\.id)
-        let histories = changing.isEmpty ? [] : try await MemberRepository.histories(of: changing, sql)
-        let people = rows.flatMap(\.members) + histories.map(\.user)
-        let zones = try await ZoneRepository.histories(of: people, sql)
-        let planned = rows.filter { policies.policy(for: $0.kind).asksForPlans }.flatMap(\.members)
-        let plans = try await PlanRepository.histories(of: planned, sql)
+    ///
+    /// - Parameter histories: of the members of those.
+    private static func participants(
+        of rows: [StreakRow],
+        _ histories: [MemberRepository.History],
+        _ zones: [UserID: ZoneHistory],
+        _ plans: [UserID: PlanHistory]
+    ) -> [StreakID: [StreakLedger.Participant]] {
         var participants: [StreakID: [StreakLedger.Participant]] = [:]
         for row in rows where !row.kind.hasChangingMembers {
             participants[row.id] = row.members.map { user in
@@ -111,16 +117,16 @@ struct LedgerRepository: Sendable {
         return usable
     }
 
-    private func contributions(to ids: [StreakID], after starts: [CalendarDate], _ sql: some QueryExecutor) async throws
-        -> [StreakID: [StreakLedger.Contribution]]
-    {
-        let entries = try await sql.query(
-            """
-            SELECT streak_id, user_id, on_date, received_at, recorded_at
-            FROM contribution JOIN unnest(\(ids), \(starts)) AS base (id, settled_through)
-                ON streak_id = base.id AND on_date > base.settled_through
-            """
-        )
+    private func contributionsQuery(to ids: [StreakID], after starts: [CalendarDate]) -> Query {
+        """
+        SELECT streak_id, user_id, on_date, received_at, recorded_at
+        FROM contribution JOIN unnest(\(ids), \(starts)) AS base (id, settled_through)
+            ON streak_id = base.id AND on_date > base.settled_through
+        """
+    }
+
+    /// - Parameter entries: of `contributionsQuery`.
+    private static func contributions(_ entries: [Row]) async throws -> [StreakID: [StreakLedger.Contribution]] {
         var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
         var slice = TimeSlice()
         for (index, entry) in entries.enumerated() {
@@ -144,7 +150,7 @@ struct LedgerRepository: Sendable {
         var protections: [StreakLedger.Protection] = []
     }
 
-    /// The tables of a ledger beside its contributions, as the first column of `entries(of:)` names them.
+    /// The tables of a ledger beside its contributions, as the second column of `entriesQuery` names them.
     enum Table: Int32 {
         case cover = 1
         case freeze = 2
@@ -153,7 +159,7 @@ struct LedgerRepository: Sendable {
     }
 
     /// Everything but contributions, in one statement. What a kind does not have is not asked for.
-    private func entries(of rows: [StreakRow], _ sql: some QueryExecutor) async throws -> [StreakID: Entries] {
+    private func entriesQuery(of rows: [StreakRow]) -> Query {
         func ids(_ has: (StreakPolicy) -> Bool) -> [StreakID] {
             rows.filter { has(policies.policy(for: $0.kind)) }.map(\.id)
         }
@@ -182,14 +188,17 @@ struct LedgerRepository: Sendable {
                 FROM streak_protection WHERE streak_id = ANY(\(protections))
                 """
         }
+        return "\(query) ORDER BY 3"
+    }
+
+    /// - Parameter rows: of `entriesQuery`.
+    private static func entries(_ rows: [Row]) throws -> [StreakID: Entries] {
         var found: [StreakID: Entries] = [:]
-        for row in try await sql.query("\(query) ORDER BY 3") {
-            try Self.add(row, to: &found[try row.get(at: 0), default: Entries()])
-        }
+        for row in rows { try add(row, to: &found[try row.get(at: 0), default: Entries()]) }
         return found
     }
 
-    /// - Parameter row: as `entries(of:)` reads it: the streak, the table, and what the entry has.
+    /// - Parameter row: as `entriesQuery` reads it: the streak, the table, and what the entry has.
     static func add(_ row: Row, to entries: inout Entries) throws {
         let at: Instant = try row.get(at: 2)
         let number = try row.get(at: 4, as: Int32?.self)

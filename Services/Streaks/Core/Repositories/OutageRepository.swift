@@ -29,9 +29,16 @@ package enum OutageRepository {
 
     /// Those that are part of ledgers.
     static func declared(_ sql: some QueryExecutor) async throws -> [StreakLedger.Outage] {
-        try await sql.query(
-            "SELECT from_at, until_at, declared_at FROM outage WHERE declared_at IS NOT NULL ORDER BY declared_at"
-        ).map { row in
+        try outages(try await sql.query(declaredQuery))
+    }
+
+    /// The statement of `declared`, for who reads more at the same time.
+    static let declaredQuery: Query =
+        "SELECT from_at, until_at, declared_at FROM outage WHERE declared_at IS NOT NULL ORDER BY declared_at"
+
+    /// - Parameter rows: of `declaredQuery`.
+    static func outages(_ rows: [Row]) throws -> [StreakLedger.Outage] {
+        try rows.map { row in
             StreakLedger.Outage(from: try row.get(at: 0), until: try row.get(at: 1), declaredAt: try row.get(at: 2))
         }
     }

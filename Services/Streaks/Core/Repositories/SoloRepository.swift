@@ -2,10 +2,12 @@ internal import Database
 internal import Kernel
 internal import StreaksDomain
 
-/// A user's streak of a solo kind with its ledger, by statements of which none needs the answer of another: they are sent together.
+/// A user's streak of a solo kind, or one of their habits, with its ledger, by statements of which none needs the answer of another: they are sent together.
 struct SoloRepository: Sendable {
     let kind: StreakKind
     let user: UserID
+    /// `NewStreak.key`.
+    let key: String
     let policy: StreakPolicy
 
     /// What the statements found.
@@ -26,7 +28,7 @@ struct SoloRepository: Sendable {
     }
 
     private var identity: Query {
-        "SELECT streak_id FROM streak_identity WHERE kind = \(kind.rawValue) AND key = \(user.description)"
+        "SELECT streak_id FROM streak_identity WHERE kind = \(kind.rawValue) AND key = \(key)"
     }
 
     /// Locks the row. What is read behind it, by statements of their own, is what the holder before has left: a statement that waits for a
@@ -89,15 +91,20 @@ struct SoloRepository: Sendable {
         return "\(query) ORDER BY 3, 12"
     }
 
+    /// What only a habit has.
+    var habitEntries: Query { HabitLedger.query(of: identity) }
+
     /// - Parameters:
     ///   - rows: of `row`.
     ///   - entries: of `entries`.
-    func found(_ rows: [Row], _ entries: [Row]) throws -> Found {
+    ///   - habitEntries: of `habitEntries`, of a habit.
+    func found(_ rows: [Row], _ entries: [Row], _ habitEntries: [Row] = []) throws -> Found {
         guard let first = rows.first else { return .none }
         let row = try StreakRow(first)
         let hasBase = try first.get(at: StreakRow.columnCount, as: StreakID?.self) != nil
         let base = hasBase ? try CheckpointRepository.checkpoint(first, at: StreakRow.columnCount) : nil
         let facts = try Facts(entries)
+        let habit = try HabitLedger.entries(habitEntries)[row.id]
         let participants = row.members.map { member in
             StreakLedger.Participant(
                 member,
@@ -116,7 +123,7 @@ struct SoloRepository: Sendable {
                     start: row.startedAt,
                     participants: participants,
                     base: base,
-                    contributions: facts.contributions,
+                    contributions: habit?.completions ?? facts.contributions,
                     recoveries: facts.entries.covers,
                     pauses: facts.entries.pauses,
                     outages: facts.outages,
@@ -126,7 +133,8 @@ struct SoloRepository: Sendable {
                     endedAt: row.endedAt,
                     brokenOff: row.brokenOff,
                     earlierBreakOffs: row.earlierBreakOffs,
-                    longestShown: Int(row.longest)
+                    longestShown: Int(row.longest),
+                    habit: habit?.habit
                 )
             )
         )

@@ -2,8 +2,8 @@ public import Kernel
 
 /// A change of the completions and skips of a habit.
 public enum HabitEdit: Hashable, Sendable {
-    /// A completion (HA-2, HA-14). Without a target it replaces the amount of the one that the date has, under that one's id; with one it adds
-    /// to the date, and without an amount it adds what is missing. Nothing happens when the ledger has this id already.
+    /// A completion (HA-2, HA-14). Without a target its amount, if it has one, replaces that of the one that the date has, under that one's id;
+    /// with one it adds to the date, and without an amount it adds what is missing. Nothing happens when the ledger has this id already.
     case complete(CompletionID, on: CalendarDate, Amount?)
     /// Another amount for a completion.
     case change(CompletionID, on: CalendarDate, Amount?)
@@ -150,7 +150,7 @@ extension StreakLedger {
                 amount = present.reduce(target) { $0 - ($1.amount ?? .zero) }
             }
         } else if !present.isEmpty {
-            contributions[date]?[0].amount = amount
+            contributions[date]?[0].amount = amount ?? present[0].amount
             return present[0].id
         }
         contributions[date, default: []].append(

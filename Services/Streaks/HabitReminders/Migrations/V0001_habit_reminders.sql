@@ -31,9 +31,7 @@ CREATE TABLE habit_reminder (
     -- The date that was done or skipped in the app while its reminder waited, and which (ReminderAnswer of the proto): the job emits it.
     answered_date date,
     answer integer,
-    snooze_date date,
-    snoozes integer NOT NULL DEFAULT 0,
-    -- When it comes again; null: it has, or does not.
+    -- When it comes again after a snooze; null: it has, or does not.
     snooze_at timestamptz
 );
 CREATE INDEX habit_reminder_user ON habit_reminder (user_id);

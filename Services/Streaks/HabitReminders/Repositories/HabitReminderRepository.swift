@@ -44,7 +44,7 @@ enum HabitReminderRepository {
                 answered = Answered(date: date, answer: ReminderAnswer(rawValue: answer))
             }
             snoozeDate = try row.get(at: first + 6)
-            snoozes = Int(try row.get(at: first + 7, as: Int32.self))
+            snoozes = Int(try row.get(at: first + 7, as: Int16.self))
             snoozeAt = try row.get(at: first + 8)
         }
 
@@ -79,7 +79,7 @@ enum HabitReminderRepository {
     }
 
     private static let columns: Query = """
-        r.since, r.handled_date, r.handled_minute, r.awaiting_date, r.answered_date, r.answer, r.snooze_date, r.snoozes,
+        r.since, r.handled_date, r.handled_minute, r.awaiting_date, r.answered_date, r.answer, h.snooze_date, h.snoozes,
         r.snooze_at
         """
 
@@ -109,23 +109,26 @@ enum HabitReminderRepository {
 
     /// That of one habit, locked; nil when there is none. Lock the user's schedule before.
     static func lock(_ streak: StreakID, _ sql: Transaction) async throws -> Progress? {
-        try await sql.query("SELECT \(columns) FROM habit_reminder r WHERE r.streak_id = \(streak) FOR UPDATE").first.map {
-            try Progress($0, at: 0)
-        }
+        try await sql.query(
+            """
+            SELECT \(columns) FROM habit_reminder r JOIN habit h ON h.streak_id = r.streak_id WHERE r.streak_id = \(streak)
+            FOR UPDATE OF r
+            """
+        ).first.map { try Progress($0, at: 0) }
     }
 
-    /// Stores how far reminders are; they are locked.
+    /// Stores how far reminders are; they are locked. How often one was snoozed is `HabitRepository.setSnoozes`.
     static func store(_ reminders: [(streak: StreakID, progress: Progress)], _ sql: Transaction) async throws {
         guard !reminders.isEmpty else { return }
         let progress = reminders.map(\.progress)
         _ = try await sql.execute(
             """
             UPDATE habit_reminder SET handled_date = new.handled_date, handled_minute = new.handled_minute, awaiting_date = new.awaiting,
-                answered_date = new.answered, answer = new.answer, snooze_date = new.snooze_date, snoozes = new.snoozes, snooze_at = new.snooze_at
+                answered_date = new.answered, answer = new.answer, snooze_at = new.snooze_at
             FROM unnest(\(reminders.map(\.streak)), \(progress.map(\.handled?.date)),
                 \(progress.map { $0.handled.map { Int32(clamping: $0.minute) } }), \(progress.map(\.awaitingDate)),
-                \(progress.map(\.answered?.date)), \(progress.map(\.answered?.answer.rawValue)), \(progress.map(\.snoozeDate)), \(progress.map { Int32(clamping: $0.snoozes) }), \(progress.map(\.snoozeAt)))
-                AS new (id, handled_date, handled_minute, awaiting, answered, answer, snooze_date, snoozes, snooze_at)
+                \(progress.map(\.answered?.date)), \(progress.map(\.answered?.answer.rawValue)), \(progress.map(\.snoozeAt)))
+                AS new (id, handled_date, handled_minute, awaiting, answered, answer, snooze_at)
             WHERE streak_id = new.id
             """
         )

@@ -19,7 +19,7 @@ extension PersonalData {
             users: ["user_id": .delete],
             references: ["streak_id"],
             exports: [
-                PersonalExport("habit_reminders", ["streak_id", "handled_date", "snooze_date", "snoozes"]) { "user_id = \($0)" }
+                PersonalExport("habit_reminders", ["streak_id", "handled_date", "snooze_at"]) { "user_id = \($0)" }
             ]
         ),
         PersonalTable(

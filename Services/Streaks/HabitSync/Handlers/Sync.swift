@@ -1,4 +1,5 @@
 internal import Bus
+internal import Database
 internal import Kernel
 internal import Outbox
 internal import ServiceRuntime
@@ -18,7 +19,9 @@ struct Sync: MutationHandler {
         let page = try Page<SyncPosition>(following: request, context)
         let date = try await habits.refresh(user, context)
         return try await habits.knowing(user, context) {
-            try await mutations.once(context, request) { work in
+            // A pull reads several tables: all as they were at one moment. What pushes locks the account instead.
+            let isolation = request.changes.isEmpty ? Isolation.repeatableRead : .readCommitted
+            return try await mutations.once(context, request, isolation: isolation) { work in
                 let visit = DeviceVisit(habits: habits, user: user, device: device, request: request, page: page, work: work)
                 return try await visit.reply(date)
             }

@@ -91,7 +91,8 @@ struct PullRepository {
         var rows: [[Row]] = []
         for statement in habits + others { rows.append(try await statement.rows()) }
         var entries: [SyncEntry] = []
-        let isNew = settings.settingsSequence > after.sequence
+        let isNew =
+            settings.settingsSequence > after.sequence
             || settings.settingsSequence == after.sequence && after.table.rawValue < SyncPosition.Table.settings.rawValue
         if isNew, settings.settingsSequence <= newest { entries.append(.settings(settings)) }
         entries += try HabitRepository.assemble(Array(rows[0..<3])).map { .habit($0) }

@@ -83,7 +83,7 @@ enum SyncRepository {
         ).first?.get(at: 0)
     }
 
-    /// A device was here. Beyond `SyncDevices.most` of a user those that were not seen for longest are forgotten.
+    /// A device was here. Beyond `SyncDevices.most` of a user those that were not seen for longest are deleted.
     static func store(_ device: DeviceID, of user: UserID, lastSync: CalendarDate, at now: Instant, _ sql: Transaction) throws {
         try sql.enqueue(
             """

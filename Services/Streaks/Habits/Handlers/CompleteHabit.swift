@@ -10,24 +10,27 @@ struct CompleteHabit: MutationHandler {
 
     func handle(_ request: CompleteHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
         let (value, increment) = try Self.amounts(request)
-        return try await changes.once(context, request) { book in
+        return try await changes.once(context, request, of: request.habitID) { book, found in
             let clock = book.date
             let date = request.date ?? request.doneAt.map { clock.zones.date(at: min($0, clock.now)) } ?? clock.today
             // Time of day comes from real times only (HA-16): what is entered for an earlier date has none unless it says so.
             let doneAt = request.doneAt ?? (date == clock.today ? clock.now : nil)
             let details = try CompletionForm.details(note: request.note, mood: request.mood, doneAt: doneAt, on: date, clock)
-            let habit = try await book.lock(request.habitID)
+            let habit = try found.get()
             try habit.checkActive(on: date)
             let id: CompletionID = request.id ?? book.work.ids.make()
             let amount = try increment.map { try Self.sum($0, habit, on: date) } ?? value
-            let edits = HabitBook.Edits([.complete(id, on: date, amount)], details: [id: details])
+            var edits = HabitBook.Edits([.complete(id, on: date, amount)], details: [id: details])
+            edits.hasNewIDs = request.id == nil
             let outcome = try await book.edit(habit, edits).checked()
+            let hasTarget = habit.record.version(on: date).target != nil
             let entry = HabitEntry(
                 book: book,
                 habit: habit,
                 date: date,
                 outcome: outcome,
-                completion: outcome.merged[id] ?? id
+                // With a target one that found nothing left to add has changed none.
+                completion: hasTarget && outcome.merged[id] != nil ? nil : outcome.merged[id] ?? id
             )
             return try await entry.reply()
         }

@@ -11,7 +11,7 @@ struct SetDayNote: MutationHandler {
     func handle(_ request: SetDayNoteRequest, _ context: CallContext) async throws -> Once<DayNote> {
         try await changes.once(context, request) { book in
             let date = request.date ?? book.date.today
-            try await book.note(request.note, on: date)
+            try book.note(request.note, on: date)
             return DayNote(date: date, note: try HabitText.text(request.note, field: "note", most: 500))
         }
     }

@@ -9,9 +9,9 @@ struct UnskipHabit: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: UnskipHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
-        try await changes.once(context, request) { book in
+        try await changes.once(context, request, of: request.habitID) { book, found in
             let date = request.date ?? book.date.today
-            let habit = try await book.lock(request.habitID)
+            let habit = try found.get()
             let outcome = try await book.edit(habit, HabitBook.Edits([.unskip(date)])).checked()
             return try await HabitEntry(book: book, habit: habit, date: date, outcome: outcome).reply()
         }

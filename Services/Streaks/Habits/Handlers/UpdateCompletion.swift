@@ -10,8 +10,8 @@ struct UpdateCompletion: MutationHandler {
 
     func handle(_ request: UpdateCompletionRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
         let value = try request.value.map { try Amount($0, field: "value") }
-        return try await changes.once(context, request) { book in
-            let habit = try await book.lock(request.habitID)
+        return try await changes.once(context, request, of: request.habitID) { book, found in
+            let habit = try found.get()
             let record = try await CompletionReads.find(request.completionID, of: book.user, habit.record.streak, book.work.sql)
             let details = try Self.details(request, record, book.date)
             var entry = HabitEntry(book: book, habit: habit, date: record.date, completion: record.id)

@@ -15,6 +15,9 @@ enum DayRepository {
         let category: HabitCategoryID?
         let unit: String
         let reminderMinute: Int?
+        /// How often the reminder was put off, and on which date that was.
+        let snoozes: Int
+        let snoozeDate: CalendarDate?
         let isArchived: Bool
         let asOf: CalendarDate
         /// What `count` counts.
@@ -75,7 +78,7 @@ enum DayRepository {
     static func query(of user: UserID, _ date: Day, _ selection: Selection = Selection()) -> Query {
         let date = date.expression
         return """
-            SELECT \(record), \(week), \(version), \(day), \(completion)
+            SELECT \(record), \(week), \(version), \(day), \(completion), h.snoozes, h.snooze_date
             FROM habit h JOIN streak s ON s.id = h.streak_id
             LEFT JOIN habit_day d ON d.streak_id = h.streak_id AND d.on_date = \(date)
             CROSS JOIN LATERAL (SELECT schedule, numbers, anchor, target FROM habit_version WHERE streak_id = h.streak_id
@@ -99,6 +102,8 @@ enum DayRepository {
             category: try row.get(at: 5),
             unit: try row.get(at: 6),
             reminderMinute: try row.get(at: 7, as: Int32?.self).map(Int.init),
+            snoozes: Int(try row.get(at: 33 + CompletionRecord.columnCount, as: Int32.self)),
+            snoozeDate: try row.get(at: 34 + CompletionRecord.columnCount),
             isArchived: try row.get(at: 8),
             asOf: try row.get(at: 9),
             counts: counts,

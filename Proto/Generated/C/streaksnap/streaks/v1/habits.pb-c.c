@@ -5246,7 +5246,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__today_section__descrip
   (ProtobufCMessageInit) streaksnap__streaks__v1__today_section__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__today_habit__field_descriptors[19] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__today_habit__field_descriptors[20] =
 {
   {
     "habit_id",
@@ -5476,6 +5476,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__today_habit__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "snoozes_left",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__TodayHabit, _snoozes_left_case),
+    offsetof(Streaksnap__Streaks__V1__TodayHabit, snoozes_left),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__today_habit__field_indices_by_name[] = {
   4,   /* field[4] = category_id */
@@ -5491,6 +5503,7 @@ static const unsigned streaksnap__streaks__v1__today_habit__field_indices_by_nam
   11,   /* field[11] = quick_values */
   12,   /* field[12] = reminder_time */
   5,   /* field[5] = schedule_text */
+  19,   /* field[19] = snoozes_left */
   6,   /* field[6] = status */
   15,   /* field[15] = streak_unit */
   9,   /* field[9] = target_value */
@@ -5501,7 +5514,7 @@ static const unsigned streaksnap__streaks__v1__today_habit__field_indices_by_nam
 static const ProtobufCIntRange streaksnap__streaks__v1__today_habit__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__today_habit__descriptor =
 {
@@ -5511,7 +5524,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__today_habit__descripto
   "Streaksnap__Streaks__V1__TodayHabit",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__TodayHabit),
-  19,
+  20,
   streaksnap__streaks__v1__today_habit__field_descriptors,
   streaksnap__streaks__v1__today_habit__field_indices_by_name,
   1,  streaksnap__streaks__v1__today_habit__number_ranges,

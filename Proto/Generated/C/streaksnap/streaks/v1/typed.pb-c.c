@@ -1701,11 +1701,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__export_typed_cale
     4,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ExportTypedCalendarRequest, _format_case),
     offsetof(Streaksnap__Streaks__V1__ExportTypedCalendarRequest, format),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };

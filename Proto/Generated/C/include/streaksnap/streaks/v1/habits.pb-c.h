@@ -733,6 +733,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__TODAY_HABIT___REMINDER_TIME__CASE)
 } Streaksnap__Streaks__V1__TodayHabit__ReminderTimeCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__TODAY_HABIT___SNOOZES_LEFT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__TODAY_HABIT___SNOOZES_LEFT_SNOOZES_LEFT = 20
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__TODAY_HABIT___SNOOZES_LEFT__CASE)
+} Streaksnap__Streaks__V1__TodayHabit__SnoozesLeftCase;
+
 struct  Streaksnap__Streaks__V1__TodayHabit
 {
   ProtobufCMessage base;
@@ -765,10 +771,14 @@ struct  Streaksnap__Streaks__V1__TodayHabit
   union {
     char *reminder_time;
   };
+  Streaksnap__Streaks__V1__TodayHabit__SnoozesLeftCase _snoozes_left_case;
+  union {
+    int32_t snoozes_left;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__TODAY_HABIT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__today_habit__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__HABIT_SQUARE__HABIT_SQUARE_UNSPECIFIED, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED, 0, NULL, NULL, STREAKSNAP__STREAKS__V1__TODAY_HABIT___CATEGORY_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__TODAY_HABIT___TARGET_VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__TODAY_HABIT___REMINDER_TIME__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__HABIT_SQUARE__HABIT_SQUARE_UNSPECIFIED, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED, 0, NULL, NULL, STREAKSNAP__STREAKS__V1__TODAY_HABIT___CATEGORY_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__TODAY_HABIT___TARGET_VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__TODAY_HABIT___REMINDER_TIME__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__TODAY_HABIT___SNOOZES_LEFT__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__HabitWeekProgress

@@ -318,11 +318,16 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___TO__CASE)
 } Streaksnap__Streaks__V1__ExportTypedCalendarRequest__ToCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FORMAT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FORMAT_FORMAT = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FORMAT__CASE)
+} Streaksnap__Streaks__V1__ExportTypedCalendarRequest__FormatCase;
+
 struct  Streaksnap__Streaks__V1__ExportTypedCalendarRequest
 {
   ProtobufCMessage base;
   char *type;
-  char *format;
   Streaksnap__Streaks__V1__ExportTypedCalendarRequest__FromCase _from_case;
   union {
     char *from;
@@ -331,10 +336,14 @@ struct  Streaksnap__Streaks__V1__ExportTypedCalendarRequest
   union {
     char *to;
   };
+  Streaksnap__Streaks__V1__ExportTypedCalendarRequest__FormatCase _format_case;
+  union {
+    char *format;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__export_typed_calendar_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FROM__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___TO__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FROM__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___TO__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__EXPORT_TYPED_CALENDAR_REQUEST___FORMAT__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__ExportTypedCalendarReply
