@@ -103,7 +103,7 @@ import Testing
     @Test(
         arguments: [
             (["--pairs", "0"], "--pairs must be"), (["--people", "9", "--circles", "5"], "--circles must be"),
-            (["--habit-people", "-1"], "--habit-people must be"), (["--from", "tomorrow"], "--from must be a date"),
+            (["--habit-people", "100001"], "--habit-people must be"), (["--from", "tomorrow"], "--from must be a date"),
         ]
     )
     func `options that make no sense are refused by name`(arguments: [String], text: String) async throws {

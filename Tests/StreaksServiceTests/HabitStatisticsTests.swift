@@ -130,7 +130,7 @@ import Testing
             world.base.clock.set(moment("2026-06-05T12:00:00Z"))
             try await world.complete(habit, on: [day("2026-06-05")])
             for period in ["week", "month", "year", "all"] {
-                let rate = SuccessRate(done: 1, due: 6, percent: 16)
+                let rate = SuccessRate(done: 1, due: 6, percent: 17)
                 #expect(try await world.statistics(habit, period).chart?.rate == rate, "\(period)")
                 #expect(try await world.overview(period).chart?.rate == rate, "\(period)")
             }
