@@ -229,6 +229,11 @@ struct HabitCompletionTests {
             let settings = try await world.settings(UpdateHabitSettingsRequest(theme: "dark", firstDayOfWeek: 0))
             #expect(settings.theme == "dark" && settings.firstDayOfWeek == 0 && settings.hapticFeedbackEnabled)
             #expect(try await world.card(habit).week?.to == day("2026-01-10"))
+            // Also those that come back later.
+            try await world.delete(habit)
+            _ = try await world.settings(UpdateHabitSettingsRequest(firstDayOfWeek: 1))
+            try await world.undelete(habit)
+            #expect(try await world.card(habit).week?.to == day("2026-01-11"))
         }
     }
 

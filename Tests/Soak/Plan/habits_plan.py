@@ -241,11 +241,11 @@ class Person:
         self.do(habit, "revise", self.shown(habit), *texts(version))
 
     def start_weeks(self):
-        """HA-10: another first day of the week makes versions of all habits that are not deleted."""
+        """HA-10: another first day of the week makes versions of all habits, also of deleted ones: they may come back."""
         self.week_start = self.r.choice([0, 1, 6])
         for habit in self.habits:
             newest = habit.model.versions[-1]
-            if habit.deleted is None and newest["week_start"] != self.week_start:
+            if newest["week_start"] != self.week_start:
                 version = dict(schedule=newest["schedule"], target=newest["target"], week_start=self.week_start)
                 self.change(habit, lambda model: model.change(self.now, version))
         self.do(None, "weeks", self.week_start, self.week_start)

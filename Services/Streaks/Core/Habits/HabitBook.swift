@@ -268,7 +268,8 @@ package struct HabitBook: Sendable {
     /// Another number, order or text of categories.
     package var categories: HabitCategories { HabitCategories(book: self) }
 
-    /// Stores settings. Another first day of the week makes versions of all weekly habits (HA-10), those in the archive too.
+    /// Stores settings. Another first day of the week makes versions of all weekly habits (HA-10), those in the archive too, and deleted ones,
+    /// which may come back.
     ///
     /// - Throws: `VALIDATION_ERROR`.
     package func store(_ settings: HabitSettings) async throws {
@@ -276,7 +277,7 @@ package struct HabitBook: Sendable {
         try settings.validate()
         if settings.firstDayOfWeek != account.settings.firstDayOfWeek {
             let ids = try await HabitRepository.ids(of: user, work.sql)
-            for habit in try await lock(ids).values.sorted(by: { $0.id < $1.id }) {
+            for habit in try await lock(ids, includesDeleted: true).values.sorted(by: { $0.id < $1.id }) {
                 guard let newest = habit.record.versions.last, newest.weekStart != settings.firstDayOfWeek else { continue }
                 try await apply(
                     .changeHabit(newest.schedule, target: newest.target, weekStart: settings.firstDayOfWeek),

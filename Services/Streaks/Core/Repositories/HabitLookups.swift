@@ -38,9 +38,9 @@ extension HabitRepository {
         ).isEmpty
     }
 
-    /// All that are not deleted.
+    /// All, deleted ones too.
     static func ids(of user: UserID, _ sql: some QueryExecutor) async throws -> [HabitID] {
-        try await sql.query("SELECT id FROM habit WHERE user_id = \(user) AND deleted_at IS NULL").map { try $0.get(at: 0) }
+        try await sql.query("SELECT id FROM habit WHERE user_id = \(user)").map { try $0.get(at: 0) }
     }
 
     static func streaks(of user: UserID, _ ids: [HabitID], _ condition: Query, _ sql: some QueryExecutor) async throws
