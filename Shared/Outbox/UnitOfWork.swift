@@ -151,7 +151,7 @@ public struct UnitOfWork: Sendable {
 
     /// Sends the rows of events that wait, with the next statement or the commit; positions are given out in their order.
     @discardableResult
-    fileprivate func writeEvents() throws -> QueuedStatement? {
+    func writeEvents() throws -> QueuedStatement? {
         let rows = emission.take()
         guard !rows.isEmpty else { return nil }
         let events = rows.map(\.event)

@@ -95,16 +95,16 @@ struct HabitYear {
         try await tablet("GET", "/\(habit)")["milestones"]["reached"].list.map { $0["count"].int }
     }
 
-    /// How many milestones of a habit she was told since a date.
-    func told(_ habit: String, since date: String) async throws -> Int {
+    /// How many milestones of a habit she was notified of since a date.
+    func notified(_ habit: String, since date: String) async throws -> Int {
         try await ida.notifications("milestone").count { entry in
             entry["habit_id"].string == habit && (entry["created_at"].string ?? "") >= date
         }
     }
 
-    func expectTold(_ habit: String, _ number: Int, since date: String) async throws {
-        try await eventually("\(number) milestones are told") { try await told(habit, since: date) >= number }
-        #expect(try await told(habit, since: date) == number, "once each")
+    func expectNotified(_ habit: String, _ number: Int, since date: String) async throws {
+        try await eventually("\(number) milestones are notified") { try await notified(habit, since: date) >= number }
+        #expect(try await notified(habit, since: date) == number, "once each")
     }
 }
 
@@ -147,17 +147,17 @@ extension HabitYear {
         #expect(try await count(run) == 1)
         #expect(try await count(stretch) == 4)
         #expect(try await milestones(water) == [7])
-        try await expectTold(water, 1, since: "2030-01-01")
+        try await expectNotified(water, 1, since: "2030-01-01")
     }
 
-    /// The phone is online once a week, and brings what was done on its dates. Milestones are told of today and yesterday only.
+    /// The phone is online once a week, and brings what was done on its dates. Milestones are reported of today and yesterday only.
     mutating func winter() async throws {
         for date in ["2030-01-14", "2030-01-21", "2030-01-28", "2030-01-30"] { try await live(until: date) }
         #expect(try await count(water) == 30)
         #expect(try await milestones(water) == [30, 7])
         #expect(try await milestones(read) == [], "the seventh lay in the middle of a week")
         #expect(try await milestones(run) == [4], "the week that ended yesterday")
-        try await expectTold(water, 2, since: "2030-01-01")
+        try await expectNotified(water, 2, since: "2030-01-01")
         #expect(try await count(stretch) == 0, "nobody stretched since")
         try await live(until: "2030-02-06")
         #expect(try await count(water) == 37)
@@ -184,7 +184,7 @@ extension HabitYear {
     mutating func spring() async throws {
         for date in ["2030-05-14", "2030-05-20"] { try await live(until: date) }
         #expect(try await milestones(water) == [50, 30, 7])
-        try await expectTold(water, 1, since: "2030-05-08")
+        try await expectNotified(water, 1, since: "2030-05-08")
         try await live(until: "2030-05-27")
         #expect(try await count(water) == 57)
         #expect(try await count(read) == 41)
@@ -293,7 +293,7 @@ extension HabitYear {
         try await phone.sync(ida)
         #expect(phone.copy.completions(water, "2030-05-29").map { $0["note"].string } == ["on both"])
         #expect(try await count(water) == 67)
-        try await expectTold(water, 1, since: "2030-05-08")
+        try await expectNotified(water, 1, since: "2030-05-08")
     }
 }
 
@@ -304,7 +304,7 @@ extension HabitYear {
         for date in ["2030-06-13", "2030-06-20", "2030-06-27", "2030-07-04", "2030-07-09"] { try await live(until: date) }
         #expect(try await count(water) == 100)
         #expect(try await milestones(water) == [100, 50, 30, 7])
-        try await expectTold(water, 2, since: "2030-05-08")
+        try await expectNotified(water, 2, since: "2030-05-08")
     }
 
     /// The phone lies in a drawer until the last week of the year; the tablet is used now and then.
@@ -322,7 +322,7 @@ extension HabitYear {
         #expect(phone.copy.habits[run]?["versions"].list.map { $0["week_start"].int } == [1, 0])
         #expect(try await count(water) == 7)
         #expect(try await milestones(water) == [7, 100, 50, 30, 7], "told again, since the run broke")
-        try await expectTold(water, 1, since: "2030-12-01")
+        try await expectNotified(water, 1, since: "2030-12-01")
         #expect(try await count(run) == 0)
         try expectKept(phone.copy, without: journal)
     }

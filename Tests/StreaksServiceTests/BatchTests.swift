@@ -1,11 +1,11 @@
 import Database
 import Kernel
-import Outbox
 import StreaksAPI
 import StreaksDomain
 import TestSupport
 import Testing
 
+@testable import Outbox
 @testable import StreaksCore
 @testable import StreaksMutual
 @testable import StreaksProgress
@@ -102,6 +102,8 @@ private struct Outcome: Error, Equatable {
                     let some = streaks[start..<min(start + atOnce, streaks.count)].compactMap { stored.removeValue(forKey: $0) }
                     try await world.service.writer.settle(some, work)
                 }
+                // The events are else written with the commit, which does not come.
+                try work.writeEvents()
                 throw try await readOutcome(work.sql)
             }
         } catch let outcome as Outcome {

@@ -14,7 +14,7 @@ extension HabitBook {
         package var reportsMilestones = true
         /// Whether one that is merged gives its details to the one that was there; else the caller does (`describe`).
         package var mergesDetails = true
-        /// Whether the ids of its completions were made by the service: nobody has one of them already.
+        /// Whether the ids of its completions were made by the service: no completion has one of them already.
         package var hasNewIDs = false
 
         package init(
@@ -115,7 +115,7 @@ extension HabitBook {
         }
     }
 
-    /// Devices hear that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.
+    /// Devices are sent that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.
     package func bury(_ completions: Set<CompletionID>) throws {
         try HabitAccountRepository.bury(completions.sorted().map { (.completion, "\($0)") }, stamp, work.sql)
     }

@@ -1,7 +1,6 @@
 package import Database
 package import Kernel
 package import Outbox
-internal import Replicas
 internal import StreaksDomain
 
 /// A change of a user's habits that is about to begin: its statements wait in the transaction and are sent with what is waited for next.
@@ -18,7 +17,7 @@ struct QueuedBook: Sendable {
         self.user = user
         account = try HabitAccountRepository.queueOpen(user, at: work.now, if: condition, work.sql)
         zones = try work.sql.enqueue(ZoneRepository.query(of: [user]))
-        isPremium = try work.sql.enqueue("SELECT \(EntitlementReplica.isPremium(user, now: work.now))")
+        isPremium = try work.sql.enqueue(HabitAccountRepository.isPremium(user, now: work.now))
     }
 }
 

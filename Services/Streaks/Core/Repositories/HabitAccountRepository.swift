@@ -1,5 +1,6 @@
 package import Database
 package import Kernel
+internal import Replicas
 internal import StreaksDomain
 
 /// Users' habits as a whole: numbers of changes, settings, categories, day notes, tombstones.
@@ -22,6 +23,9 @@ package enum HabitAccountRepository {
             """
         )
     }
+
+    /// Whether a user is on a premium plan.
+    static func isPremium(_ user: UserID, now: Instant) -> Query { "SELECT \(EntitlementReplica.isPremium(user, now: now))" }
 
     /// The second part of `open`.
     static func opened(
