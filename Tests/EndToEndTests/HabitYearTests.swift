@@ -321,7 +321,7 @@ extension HabitYear {
         #expect(phone.copy.habits[journal] == nil && phone.copy.settings["theme"].string == "dark")
         #expect(phone.copy.habits[run]?["versions"].list.map { $0["week_start"].int } == [1, 0])
         #expect(try await count(water) == 7)
-        #expect(try await milestones(water) == [7, 100, 50, 30, 7], "told again, since the run broke")
+        #expect(try await milestones(water) == [7, 100, 50, 30, 7], "reported again, since the run broke")
         try await expectNotified(water, 1, since: "2030-12-01")
         #expect(try await count(run) == 0)
         try expectKept(phone.copy, without: journal)
