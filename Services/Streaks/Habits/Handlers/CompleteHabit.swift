@@ -27,7 +27,8 @@ struct CompleteHabit: MutationHandler {
                 habit: habit,
                 date: date,
                 outcome: outcome,
-                completion: outcome.merged[id] ?? id
+                // With a target it is merged only when it has nothing to add.
+                completion: habit.record.version(on: date).target == nil ? outcome.merged[id] ?? id : id
             )
             return try await entry.reply()
         }
