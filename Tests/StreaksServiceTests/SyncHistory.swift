@@ -73,8 +73,19 @@ struct SyncHistory {
                 )
             )
         case ..<98: steps.append(.clock(.hours(Int64.random(in: 5...60, using: &random))))
-        default: steps.append(.restore(habits.filter { _ in random.chance(30) }.prefix(2).map(\.id)))
+        case 98: steps.append(.clock(.seconds(1)))
+        default: restore()
         }
+    }
+
+    /// What is made afterwards is mostly of what there is then.
+    private mutating func restore() {
+        let kept = Array(habits.filter { _ in random.chance(50) }.prefix(2))
+        steps.append(.restore(kept.map(\.id)))
+        guard random.chance(80) else { return }
+        (habits, completions, categories) = (kept, [], [])
+        let device = Int.random(in: 0..<Self.deviceCount, using: &random)
+        for _ in 0..<2 { steps.append(.edit(device, habit(by: device))) }
     }
 
     // MARK: changes

@@ -23,14 +23,13 @@ struct CompleteHabit: MutationHandler {
             var edits = HabitBook.Edits([.complete(id, on: date, amount)], details: [id: details])
             edits.hasNewIDs = request.id == nil
             let outcome = try await book.edit(habit, edits).checked()
-            let hasTarget = habit.record.version(on: date).target != nil
             let entry = HabitEntry(
                 book: book,
                 habit: habit,
                 date: date,
                 outcome: outcome,
-                // With a target one that found nothing left to add has changed none.
-                completion: hasTarget && outcome.merged[id] != nil ? nil : outcome.merged[id] ?? id
+                // With a target it is merged only when it has nothing to add.
+                completion: habit.record.version(on: date).target == nil ? outcome.merged[id] ?? id : id
             )
             return try await entry.reply()
         }
