@@ -12,7 +12,7 @@ import Testing
 /// Five devices of one person, whatever they do and whatever the network loses: at the end all have the same, and it is what a sequential
 /// model of the acknowledged changes has (HA-7).
 @Suite(.timeLimit(.minutes(10))) struct SyncConvergenceTests {
-    @Test(arguments: TestDepth.seeds(quick: 4, full: 100))
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 100))
     func `five devices converge to what was acknowledged`(block: UInt64) async throws {
         let count = TestDepth.pick(quick: UInt64(10), full: 100)
         try await withHabits { world in
