@@ -158,7 +158,7 @@ extension HabitYear {
         #expect(try await milestones(read) == [], "the seventh lay in the middle of a week")
         #expect(try await milestones(run) == [4], "the week that ended yesterday")
         try await expectNotified(water, 2, since: "2030-01-01")
-        #expect(try await count(stretch) == 0, "nobody stretched since")
+        #expect(try await count(stretch) == 0, "no completion since")
         try await live(until: "2030-02-06")
         #expect(try await count(water) == 37)
         #expect(try await count(read) == 27)
@@ -277,7 +277,7 @@ extension HabitYear {
         #expect(try await count(journal) == 0)
         #expect(try await tablet("GET", "/\(journal)")["habit"]["longest_streak"].int == 3)
         #expect(phone.copy.habits[journal]?["name"].string == "Journal (2)", "the tablet's was first")
-        // The last writer of each field, by the time at which the server heard of it.
+        // The last writer of each field, by the time at which it reached the server.
         #expect(phone.copy.habits[read]?["name"].string == "Read a book")
         #expect(phone.copy.habits[read]?["description"].string == "An hour")
         #expect(phone.copy.habits[budget] == nil && phone.copy.habits[stretch]?["archived"].bool == true)

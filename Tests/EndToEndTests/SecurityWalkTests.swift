@@ -163,7 +163,7 @@ struct SecurityWalkTests {
     }
 
     /// Ids of habits are in no path of a sync, so the walks do not see them.
-    @Test func `a device reaches nobody else's habits`() async throws {
+    @Test func `a device reaches no other user's habits`() async throws {
         let (ada, ids, _) = try await belongings()
         let eve = try await Person.register("eve", at: ada.home)
         let (habit, done) = (try #require(ids["habit_id"]), try #require(ids["completion_id"]))
