@@ -90,6 +90,9 @@ struct UnitVector: Hashable, Sendable {
         self.init(x: ring * Functions.cosine(longitude), y: ring * Functions.sine(longitude), z: Functions.sine(latitude))
     }
 
+    /// x, y or z.
+    subscript(axis: Int) -> Double { axis == 0 ? x : axis == 1 ? y : z }
+
     /// The length.
     var length: Double { (x * x + y * y + z * z).squareRoot() }
 

@@ -84,13 +84,12 @@ struct PointTree {
     ///
     /// - Returns: where the others begin; neither half is empty.
     private mutating func partition(_ range: Range<Int>, _ box: SpaceBox) -> Int {
-        let sides = [box.high.x - box.low.x, box.high.y - box.low.y, box.high.z - box.low.z]
-        let axis: KeyPath<UnitVector, Double> & Sendable = sides[0] == box.side ? \.x : sides[1] == box.side ? \.y : \.z
-        let (low, high) = (box.low[keyPath: axis], box.high[keyPath: axis])
+        let axis = (0..<3).first { box.high[$0] - box.low[$0] == box.side } ?? 0
+        let (low, high) = (box.low[axis], box.high[axis])
         // Between neighbouring numbers the mean is one of the two.
         let middle = (low + high) / 2 < high ? (low + high) / 2 : low
         var end = range.lowerBound
-        for place in range where points[place][keyPath: axis] <= middle {
+        for place in range where points[place][axis] <= middle {
             points.swapAt(place, end)
             items.swapAt(place, end)
             end += 1
