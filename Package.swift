@@ -235,7 +235,7 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Avatars", blobs + ["Images", logging]), Feature("Places", blobs + ["Images", "Replicas", logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
         list: blobs + [logging],

@@ -79,6 +79,8 @@ public enum Tag {
     public enum Snap {}
     /// A picture about a milestone of a streak; owned by `media`.
     public enum MilestoneCard {}
+    /// A photo or video with a position, made by the client or by `media`.
+    public enum Post {}
     /// An entry of the in-app notification log; owned by `notifications`.
     public enum Notification {}
     /// A row of a token ledger; owned by `billing`.
@@ -127,6 +129,8 @@ public typealias StreakID = ID<Tag.Streak>
 public typealias SnapID = ID<Tag.Snap>
 /// The id of a milestone card.
 public typealias MilestoneCardID = ID<Tag.MilestoneCard>
+/// The id of a post: a photo or video with a position.
+public typealias PostID = ID<Tag.Post>
 /// The id of an entry of the in-app log.
 public typealias NotificationID = ID<Tag.Notification>
 /// The id of a row of a token ledger.

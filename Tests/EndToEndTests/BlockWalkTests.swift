@@ -82,12 +82,16 @@ import Testing
             let checkIn = try await person.post("/api/circles/\(joined.id)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
+        let posts = try await [ada, ben].asyncMap { person in
+            try #require(try await person.pin(try Photos.jpeg(45), at: 52.5, 13.4).data["post"]["id"].string)
+        }
         let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
         try #require(habit.status == 201, "\(habit.text)")
         let categories = try await ada.get("/api/habits/categories").data["categories"].list.compactMap { $0["id"].string }
         circle.ids = [
             "habit_id": [try #require(habit.data["id"].string)], "category_id": Array(categories.prefix(1)),
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
+            "post_id": posts, "author": circle.people.map(\.id),
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
             "type": ["daily_snap", "social_share"], "format": ["csv"],
             "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
@@ -189,7 +193,7 @@ import Testing
             "/api/streaks/{streak_id}/milestone-data", "/api/streaks/{streak_id}/photos", "/api/photos/history/{streak_id}",
             "/api/photos/feed", "/api/streaks/feed", "/api/friends", "/api/friends/search", "/api/notifications",
             "/api/users/me/export", "/api/circles/{circle_id}/members", "/api/circles/{circle_id}/streak",
-            "/api/circles/{circle_id}/feed",
+            "/api/circles/{circle_id}/feed", "/api/posts", "/api/posts/{post_id}",
         ]
         for (reader, other) in [(ada, ben), (ben, ada)] {
             let found = try await sightings(of: other, by: reader, circle, walk)

@@ -42,7 +42,11 @@ struct CursorTests {
                     filters[name] = ["true"]
                     continue
                 }
-                if let free = ["q": "a", "category_id": people.category][name] {
+                let free = [
+                    "q": "a", "category_id": people.category, "bbox": "0,0,9,9", "geohash": "u", "since": "2026-01-01T00:00:00Z",
+                    "author": people.ann.id, "lat": "1&lon=1&radius=9", "lon": "1&lat=1&radius=9", "radius": "9&lat=1&lon=1",
+                ]
+                if let free = free[name] {
                     filters[name] = [free]
                     continue
                 }
@@ -96,6 +100,7 @@ struct CursorTests {
             FROM unnest(ARRAY['\(ann.id)', '\(ben.id)']) AS person (id)
             """
         )
+        for number in UInt64(122)...123 { try #require(try await ann.pin(try Photos.jpeg(number), at: 1, 1).status == 201) }
         // Two runs of a typed streak: today's, and one of six days ago.
         try #require(try await ann.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
         let typed = "(SELECT id FROM streaks.streak WHERE kind = 4 AND '\(ann.id)' = ANY(members))"

@@ -23,6 +23,7 @@ struct RepeatWalk {
     /// - Parameters:
     ///   - operation: verb and path of the description of the API.
     ///   - ids: what stands for the parameters of the path.
+    ///   - query: what follows the path.
     ///   - storesReply: whether the reply is stored by the key; that of a change across services is with its operation (D6), and
     ///     the account's own are deleted with it.
     /// - Returns: the first answer.
@@ -30,6 +31,7 @@ struct RepeatWalk {
     mutating func send(
         _ operation: String,
         _ ids: [String: String] = [:],
+        query: String = "",
         by token: String? = nil,
         json: String? = nil,
         form: Form? = nil,
@@ -38,7 +40,7 @@ struct RepeatWalk {
     ) async throws -> JSON {
         walked.insert(operation)
         let parts = operation.split(separator: " ")
-        let path = ids.reduce(String(parts[1])) { $0.replacing("{\($1.key)}", with: $1.value) }
+        let path = ids.reduce(String(parts[1])) { $0.replacing("{\($1.key)}", with: $1.value) } + query
         let key = UUID().uuidString
         var headers = [("Idempotency-Key", key)] + (form == nil ? [] : [Form.contentType])
         if let token { headers.append(("Authorization", "Bearer \(token)")) }
@@ -86,6 +88,7 @@ extension ClockTests {
         try await circles(&walk)
         try await rewards(&walk)
         try await photos(&walk)
+        try await places(&walk)
         try await prompts(&walk, pair)
         try await cards(&walk, &pair)
         try await notifications(&walk)
@@ -227,6 +230,24 @@ extension ClockTests {
             try await walk.send(way, by: vic.token, form: form, storesReply: false)
             #expect(try await walk.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(vic.id)'") == "1")
         }
+    }
+
+    /// Posts, votes and saved cities.
+    private func places(_ walk: inout RepeatWalk) async throws {
+        let (xan, yve) = (try await Person.register("xan", at: walk.home), try await Person.register("yve", at: walk.home))
+        let form = Form(photo: try Photos.jpeg(48), fields: [("latitude", "52.5"), ("longitude", "13.4")])
+        let posted = try await walk.send("POST /api/posts", by: xan.token, form: form)
+        #expect(try await walk.home.sql("SELECT count(*) FROM media.place_post WHERE user_id = '\(xan.id)'") == "1")
+        let ids = ["post_id": try #require(posted["post"]["id"].string)]
+        let vote = "/api/posts/{post_id}/vote"
+        #expect(try await walk.send("PUT \(vote)", ids, by: yve.token, json: "{\"vote\":\"up\"}")["up"].int == 1)
+        #expect(try await walk.send("DELETE \(vote)", ids, by: yve.token)["up"].int == 0)
+        try await walk.send("DELETE /api/posts/{post_id}", ids, by: xan.token)
+        let city = "{\"name\":\"Berlin\",\"latitude\":52.5,\"longitude\":13.4}"
+        try await walk.send("POST /api/places/cities", by: xan.token, json: city)
+        try await walk.send("PUT /api/places/cities/favorite", by: xan.token, json: city)
+        try await walk.send("DELETE /api/places/cities/favorite", by: xan.token)
+        try await walk.send("DELETE /api/places/cities", query: "?name=berlin", by: xan.token)
     }
 
     private func prompts(_ walk: inout RepeatWalk, _ pair: Pair) async throws {

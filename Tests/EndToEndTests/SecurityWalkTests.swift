@@ -62,6 +62,8 @@ struct SecurityWalkTests {
         "GET /api/auth/check-username/{username}",
         // A card whose owner shared its link (MC-2).
         "GET /s/{token}",
+        // Votes on what everyone may see (PL-3).
+        "PUT /api/posts/{post_id}/vote", "DELETE /api/posts/{post_id}/vote",
         // The same page for every token (AU-13).
         "GET /verify/{token}", "GET /reset/{token}",
     ]
@@ -97,6 +99,7 @@ struct SecurityWalkTests {
             return ids["notification_id"] != nil
         }
         ids["action_id"] = UUID().uuidString.lowercased()
+        ids["post_id"] = try await ada.pin(try Photos.jpeg(74), at: 1, 1).data["post"]["id"].string
         let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
         try #require(habit.status == 201, "\(habit.text)")
         ids["habit_id"] = habit.data["id"].string

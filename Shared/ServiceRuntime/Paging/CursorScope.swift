@@ -33,12 +33,12 @@ public struct CursorScope: Sendable {
     ///
     /// - Parameters:
     ///   - list: The name of the list, unlike that of any other: `<service>.<Method>`.
-    ///   - reader: The user who reads it.
+    ///   - reader: The user who reads it; nil for guests.
     ///   - filters: What else decides which entries it has: everything in the request but the cursor and the size of the page.
-    public init(_ list: String, of reader: UserID, filters: [String] = []) {
+    public init(_ list: String, of reader: UserID?, filters: [String] = []) {
         // Lengths, so that no two scopes have the same bytes.
         var prefix = [Self.version]
-        for part in [list, reader.description] + filters {
+        for part in [list, reader?.description ?? ""] + filters {
             withUnsafeBytes(of: UInt32(clamping: part.utf8.count).bigEndian) { prefix += $0 }
             prefix += part.utf8
         }

@@ -21,7 +21,17 @@ public struct Page<Position: CursorPosition>: Sendable {
     /// - Throws: `UNAUTHENTICATED` when the caller is not signed in; `VALIDATION_ERROR` naming `cursor` for one that this list has not given out
     ///   to this user with these filters, and naming `page` when it comes with a cursor.
     public init<Request: PagedRequest>(_ request: Request, _ context: CallContext) throws {
-        let reader = try context.requireUser()
+        try self.init(request, of: try context.requireUser())
+    }
+
+    /// The page that anyone may ask for, a guest too. Guests' cursors are those of one list for all of them.
+    ///
+    /// - Throws: as `init(_:_:)`, for a caller who is not signed in too.
+    public init<Request: PagedRequest>(forGuestsToo request: Request, _ context: CallContext) throws {
+        try self.init(request, of: context.principal?.userID)
+    }
+
+    private init<Request: PagedRequest>(_ request: Request, of reader: UserID?) throws {
         // Equal messages have equal bytes.
         let filters = Base64URL.encode(try request.withoutPlace.serialized())
         scope = CursorScope(Request.fullName, of: reader, filters: [filters])

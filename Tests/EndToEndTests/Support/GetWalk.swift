@@ -24,6 +24,7 @@ struct GetWalk: Sendable {
     private static let plain: Set<String> = [
         "limit", "cursor", "offset", "page", "days", "direction", "month", "year", "status", "type", "unread", "locale",
         "lang", "currency", "date", "from", "to", "scope", "period", "sort", "archived", "deleted", "include_notes",
+        "bbox", "lat", "lon", "radius", "geohash", "since", "mine",
     ]
 
     private let routes: [Route]

@@ -120,6 +120,22 @@ struct Person: Sendable {
         return try await home.http.send("PUT", "/api/users/me/avatar", headers: headers, body: body)
     }
 
+    /// Posts a photo pinned to a place.
+    ///
+    /// - Parameter fields: besides the position: caption, precision, post_id.
+    func pin(
+        _ photo: [UInt8],
+        at latitude: Double,
+        _ longitude: Double,
+        _ fields: [(String, String)] = [],
+        key: String? = nil
+    ) async throws -> HTTPReply {
+        var headers = [Form.contentType, ("Authorization", "Bearer \(token)")]
+        if let key { headers.append(("Idempotency-Key", key)) }
+        let form = Form(photo: photo, fields: [("latitude", "\(latitude)"), ("longitude", "\(longitude)")] + fields)
+        return try await home.http.send("POST", "/api/posts", headers: headers, body: form.body)
+    }
+
     /// The notifications of one kind.
     func notifications(_ kind: String) async throws -> [JSON] {
         let reply = try await get("/api/notifications?limit=100")

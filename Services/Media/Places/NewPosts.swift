@@ -1,0 +1,186 @@
+internal import BlobStore
+internal import Bus
+internal import CommonAPI
+internal import Database
+internal import Images
+internal import Kernel
+internal import Logging
+internal import MediaAPI
+internal import MediaCore
+internal import MediaDomain
+internal import ServiceRuntime
+
+/// Makes posts: recorded → stored → shown, in this order (D6). A job deletes what does not come to its end.
+///
+/// The row comes first, under the id that the client may have made. So of the same post sent twice, at once or days apart, the second finds
+/// the first and gets it.
+struct NewPosts: Sendable {
+    /// How long the maker of renditions has before its post is given up.
+    private static let lease = Interval.seconds(15)
+    /// How often a repeat looks whether the first has made its renditions.
+    private static let pollInterval = Duration.milliseconds(20)
+    /// Least time of a request that waiting makes sense in.
+    private static let leastTime = Interval.milliseconds(200)
+
+    let posts: PostRepository
+    let views: PostViews
+    let mutations: Mutations
+    let blobs: any BlobStore
+    let images: ImageProcessor
+    let clock: any Clock
+    let ids: any IDSource
+    let logger: Logger
+
+    /// Posts an upload.
+    ///
+    /// - Throws: `POST_ID_TAKEN` when the id is another post's, `POST_REMOVED` when the author has removed the post since.
+    func create(_ request: CreatePostRequest, from incoming: BlobKey, by user: UserID, _ context: CallContext) async throws
+        -> Once<CreatePostReply>
+    {
+        // A repeat is uploaded under another key in the blob store.
+        var same = request
+        same.photo?.key = ""
+        let now = clock.now()
+        if let known: Once<CreatePostReply> = try await mutations.known(context, same) { return known }
+        let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: now)
+        let author = try await views.author(user, context)
+        while context.remaining > Self.leastTime {
+            switch try await standing(of: draft) {
+            case .shown: return try await answer(draft, same, author, context)
+            case .beingMade: try await Task.sleep(for: Self.pollInterval)
+            case .absent:
+                guard try await posts.claim(draft, until: SystemClock.now() + Self.lease) else { continue }
+                return try await make(draft, from: incoming, same, author, context)
+            }
+        }
+        throw ServiceError.unavailable("The first upload of this post has not ended.")
+    }
+
+    /// What there is under the id of a draft.
+    private enum Found {
+        case absent, beingMade, shown
+    }
+
+    private func standing(of draft: PostDraft) async throws -> Found {
+        guard let stored = try await posts.stored(draft.id) else {
+            guard let owner = try await posts.removedBy(draft.id) else { return .absent }
+            throw owner == draft.user ? PostRefusal.removed : PostRefusal.idTaken
+        }
+        guard stored.user == draft.user, stored.sha256 == draft.sha256 else { throw PostRefusal.idTaken }
+        switch stored.standing {
+        case .shown: return .shown
+        case .removed: throw PostRefusal.removed
+        // The job deletes what there is of it, and then it can be made.
+        case .givenUp: return .beingMade
+        case .beingMade(let lease):
+            // Its maker has died.
+            if lease <= SystemClock.now() { try await posts.giveUp(draft.id, now: SystemClock.now()) }
+            return .beingMade
+        }
+    }
+
+    private func make(
+        _ draft: PostDraft,
+        from incoming: BlobKey,
+        _ same: CreatePostRequest,
+        _ author: UserSummary,
+        _ context: CallContext
+    ) async throws -> Once<CreatePostReply> {
+        let keys = PostBlobKeys(user: draft.user, id: draft.id)
+        do {
+            let renditions = try await images.renditions(of: try await blobs.readUpload(incoming))
+            _ = try await blobs.put(try keys.display, renditions.display)
+            _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)
+            let size = (width: Int32(renditions.width), height: Int32(renditions.height))
+            let once = try await mutations.once(context, same) { work in
+                guard try await PostRepository.show(draft.id, width: size.width, height: size.height, work.sql) else {
+                    throw ServiceError.unavailable("The photo took too long to store. Send it again.")
+                }
+                return try await reply(draft, author, work.sql)
+            }
+            // The answer of an earlier request with this key (PF-4): its post is the one.
+            if once.reply.post?.id != draft.id { await giveUp(draft) }
+            return once
+        } catch {
+            await giveUp(draft)
+            throw error
+        }
+    }
+
+    /// The post that is there already.
+    private func answer(_ draft: PostDraft, _ same: CreatePostRequest, _ author: UserSummary, _ context: CallContext)
+        async throws -> Once<CreatePostReply>
+    {
+        try await mutations.once(context, same) { work in try await reply(draft, author, work.sql) }
+    }
+
+    private func reply(_ draft: PostDraft, _ author: UserSummary, _ sql: Transaction) async throws -> CreatePostReply {
+        guard let post = try await PostRepository.find(draft.id, for: draft.user, sql) else {
+            throw ServiceError.unavailable("The post has just been removed.")
+        }
+        return CreatePostReply(post: try views.view(post, by: author, for: draft.user))
+    }
+
+    /// Deletes what a refused upload has left, at once: a repeat must not wait for the job.
+    private func giveUp(_ draft: PostDraft) async {
+        do {
+            guard try await posts.giveUp(draft.id, now: SystemClock.now()) else { return }
+            for key in try PostBlobKeys(user: draft.user, id: draft.id).all { try await blobs.delete(key) }
+            try await posts.delete([draft.id])
+        } catch {
+            logger.warning("a post is given up later", metadata: ["post": "\(draft.id)", "error": "\(error)"])
+        }
+    }
+}
+
+/// Why a post cannot be made under an id.
+enum PostRefusal {
+    static let idTaken = ServiceError(.alreadyExists, "POST_ID_TAKEN", "Another post has this id.")
+    static let removed = ServiceError(.failedPrecondition, "POST_REMOVED", "You have removed this post.")
+}
+
+/// Where the renditions of a post lie.
+struct PostBlobKeys: Sendable {
+    let user: UserID
+    let id: PostID
+
+    var display: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/display.jpg") } }
+    var thumbnail: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/thumbnail.jpg") } }
+    var all: [BlobKey] { get throws { [try display, try thumbnail] } }
+}
+
+/// A post as it is asked for, with the position that others will see.
+struct PostDraft: Sendable {
+    let id: PostID
+    let user: UserID
+    let sha256: String
+    let caption: String?
+    let position: Coordinate
+    let precision: PositionPrecision
+    let capturedAt: Instant
+    let receivedAt: Instant
+
+    /// - Throws: `VALIDATION_ERROR` naming the position or the caption.
+    init(_ request: CreatePostRequest, id: PostID, user: UserID, receivedAt: Instant) throws {
+        (self.id, self.user, self.receivedAt) = (id, user, receivedAt)
+        sha256 = request.photo?.sha256 ?? ""
+        caption = try PlaceText.caption(request.caption ?? "", field: "caption")
+        precision = request.precision.flatMap(PositionPrecision.init) ?? .exact
+        position = precision.position(of: try Coordinate(latitude: request.latitude, longitude: request.longitude))
+        // A client's clock may be fast.
+        capturedAt = min(request.capturedAt ?? receivedAt, receivedAt)
+    }
+}
+
+extension Coordinate {
+    /// The position in a request.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming what is missing or out of range.
+    init(latitude: Double?, longitude: Double?) throws(ServiceError) {
+        let missing = [("latitude", latitude), ("longitude", longitude)].filter { $0.1 == nil }
+        guard let latitude, let longitude else {
+            throw .validation(missing.map { ServiceError.Detail(field: $0.0, message: "is required") })
+        }
+        try self.init(latitude: latitude, longitude: longitude, prefix: "")
+    }
+}

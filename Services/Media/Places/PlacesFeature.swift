@@ -1,0 +1,64 @@
+internal import Bus
+internal import Database
+internal import MediaAPI
+internal import MediaCore
+internal import Runtime
+package import ServiceRuntime
+
+/// Photos pinned to places, votes on them, and saved cities (PL-1 to PL-3, PL-7).
+package enum PlacesFeature {
+    package static let feature = ServiceFeature(
+        "places",
+        migrations: [
+            MigrationSet(
+                "places",
+                [
+                    Migration(version: 1, name: "posts", sql: PackageResources.V0001_posts_sql),
+                    Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
+                ]
+            )
+        ],
+        personalData: [.places]
+    ) { environment in
+        let core = try await MediaCore.shared(by: environment)
+        let database = environment.database
+        let posts = PostRepository(database: database)
+        return FeatureParts(
+            endpoints: endpoints(core, posts, environment),
+            jobs: [
+                RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
+                CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
+            ]
+        )
+    }
+
+    private static func endpoints(_ core: MediaCore, _ posts: PostRepository, _ environment: ServiceEnvironment) -> [Endpoint] {
+        let (database, mutations) = (environment.database, environment.mutations)
+        let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
+        let votes = Votes(mutations: mutations)
+        let cities = SavedCities(repository: CityRepository(database: database), mutations: mutations)
+        let newPosts = NewPosts(
+            posts: posts,
+            views: views,
+            mutations: mutations,
+            blobs: core.blobs,
+            images: core.images,
+            clock: environment.clock,
+            ids: environment.ids,
+            logger: environment.logger
+        )
+        return PlacesService.endpoints(
+            createPost: CreatePost(posts: newPosts, terms: core.terms, uploads: core.uploads),
+            listPosts: ListPosts(lists: PostListRepository(database: database), views: views),
+            getPost: GetPost(posts: posts, views: views),
+            deletePost: DeletePost(mutations: mutations),
+            votePost: VotePost(votes: votes),
+            removePostVote: RemovePostVote(votes: votes),
+            listSavedCities: ListSavedCities(cities: cities),
+            saveCity: SaveCity(cities: cities),
+            removeCity: RemoveCity(cities: cities),
+            setFavoriteCity: SetFavoriteCity(cities: cities),
+            clearFavoriteCity: ClearFavoriteCity(cities: cities)
+        )
+    }
+}

@@ -1,0 +1,81 @@
+internal import Kernel
+internal import MediaAPI
+internal import MediaDomain
+
+/// Which posts a list has, and in which order (PL-2).
+struct PostSearch: Sendable {
+    /// A circle around a point.
+    struct Circle: Sendable {
+        let center: Coordinate
+        /// Metres.
+        let radius: Double
+    }
+
+    /// How a list is sorted.
+    enum Order: String, Sendable {
+        case score, newest
+    }
+
+    /// The greatest radius in metres.
+    static let mostMetres = 1_000_000.0
+
+    /// The smallest box that has all of them; nil for the whole earth.
+    var box: GeoBox?
+    var circle: Circle?
+    /// Keys of a geohash's cell: its box has points of the next cells on its edges.
+    var cell: ClosedRange<Int64>?
+    var since: Instant?
+    var author: UserID?
+    /// The reader's own, hidden ones too.
+    var isOwn = false
+    var order: Order
+
+    /// - Parameter reader: nil for a guest.
+    /// - Throws: `VALIDATION_ERROR` naming the fields that are wrong or do not go together; `UNAUTHENTICATED` for a guest's own.
+    init(_ request: ListPostsRequest, reader: UserID?) throws {
+        let hasCircle = request.lat != nil || request.lon != nil || request.radius != nil
+        let areas = [("bbox", request.bbox != nil), ("radius", hasCircle), ("geohash", request.geohash != nil)].filter(\.1)
+        guard areas.count <= 1 else {
+            throw ServiceError.validation(areas.map { ServiceError.Detail(field: $0.0, message: "only one area at a time") })
+        }
+        isOwn = request.mine ?? false
+        if isOwn {
+            guard let reader else { throw ServiceError(.unauthenticated, "UNAUTHENTICATED", "Sign in first.") }
+            guard request.author == nil || request.author == reader else {
+                throw ServiceError.validation(field: "author", "cannot be another user with mine")
+            }
+            author = reader
+        } else {
+            author = request.author
+        }
+        since = request.since
+        order = request.sort.flatMap(Order.init) ?? (author == nil ? .score : .newest)
+        if let text = request.bbox { box = try GeoBox(parsing: text, field: "bbox") }
+        if let text = request.geohash {
+            let geohash = try Geohash(parsing: text, field: "geohash", longest: 6)
+            (box, cell) = (geohash.box, geohash.keys)
+        }
+        if hasCircle {
+            let circle = try Self.circle(request)
+            (self.circle, box) = (circle, GeoBox(around: circle.center, radius: circle.radius))
+        }
+    }
+
+    private static func circle(_ request: ListPostsRequest) throws -> Circle {
+        let parts = [("lat", request.lat, 90.0), ("lon", request.lon, 180.0)]
+        var wrong = parts.compactMap { name, value, limit -> ServiceError.Detail? in
+            guard let value else { return .init(field: name, message: "is required with lat, lon and radius") }
+            return (-limit...limit).contains(value)
+                ? nil : .init(field: name, message: "must be from -\(Int(limit)) to \(Int(limit))")
+        }
+        if let radius = request.radius {
+            if !(0...mostMetres).contains(radius) { wrong.append(.init(field: "radius", message: "must be from 0 to 1000000")) }
+        } else {
+            wrong.append(.init(field: "radius", message: "is required with lat and lon"))
+        }
+        guard wrong.isEmpty, let latitude = request.lat, let longitude = request.lon, let radius = request.radius else {
+            throw ServiceError.validation(wrong)
+        }
+        return Circle(center: try Coordinate(latitude: latitude, longitude: longitude), radius: radius)
+    }
+}

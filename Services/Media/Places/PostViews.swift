@@ -1,0 +1,56 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import MediaAPI
+internal import MediaCore
+internal import MediaDomain
+internal import Replicas
+
+/// Posts as readers see them, with links made for the reader.
+struct PostViews: Sendable {
+    let links: MediaLinks
+    let profiles: ProfileReplica
+    let clock: any Clock
+
+    /// Posts that a reader may see.
+    ///
+    /// - Parameter reader: nil for a guest.
+    func views(_ posts: [ShownPost], for reader: UserID?, _ context: CallContext) async throws -> [Post] {
+        let authors = try await profiles.profiles(Set(posts.map(\.user)), context: context)
+        return try posts.map { post in
+            try view(post, by: authors[post.user]?.summary ?? .unavailable(post.user), for: reader)
+        }
+    }
+
+    /// Who has written a post.
+    func author(_ user: UserID, _ context: CallContext) async throws -> UserSummary {
+        try await profiles.profile(user, context: context)?.summary ?? .unavailable(user)
+    }
+
+    /// A post that a reader may see.
+    func view(_ post: ShownPost, by author: UserSummary, for reader: UserID?) throws -> Post {
+        let viewer = reader == post.user ? nil : reader
+        let (keys, now) = (PostBlobKeys(user: post.user, id: post.id), clock.now())
+        return Post(
+            id: post.id,
+            author: author,
+            type: "photo",
+            photoURL: try links.link(try keys.display.description, for: viewer, now: now),
+            thumbnailURL: try links.link(try keys.thumbnail.description, for: viewer, now: now),
+            width: post.width,
+            height: post.height,
+            caption: post.caption,
+            latitude: post.position.latitude,
+            longitude: post.position.longitude,
+            precision: post.precision.rawValue,
+            geohash: Geohash(post.position, length: 6).description,
+            capturedAt: post.capturedAt,
+            postedAt: post.postedAt,
+            up: post.votes.up,
+            down: post.votes.down,
+            voteCount: post.votes.count,
+            myVote: post.votes.own?.rawValue,
+            hidden: post.isHidden
+        )
+    }
+}

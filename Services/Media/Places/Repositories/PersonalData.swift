@@ -1,0 +1,51 @@
+internal import Kernel
+internal import MediaCore
+internal import MediaDomain
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// Posts, votes and cities. The erasure deletes rows, and a trigger subtracts the votes; the job `photo_owners` deletes the blobs.
+    static let places = PersonalData(
+        [
+            PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
+            PersonalTable("place_post", users: ["user_id": .delete], references: ["id"], exports: [post]),
+            PersonalTable("place_removed_post", users: ["user_id": .delete], references: ["id"]),
+            PersonalTable("place_city", users: ["user_id": .delete], exports: [city]),
+            PersonalTable("place_favorite_city", users: ["user_id": .delete], exports: [favorite]),
+        ],
+        impersonal: [
+            "place_vote_change": "how many votes a post has more or fewer, not whose",
+            "place_past_score": "how high posts stood in lists",
+        ]
+    ) { _ in placeSteps }
+
+    /// The votes of others on the user's posts go with these.
+    static let placeSteps = ErasureSteps(before: { user, work in
+        try await PostRepository.deleteVotes(onPostsOf: user, work.sql)
+    })
+
+    private static let vote = PersonalExport(
+        "post_votes",
+        ["post_id", .value("vote", "CASE vote WHEN 1 THEN 'up' ELSE 'down' END"), "voted_at"]
+    ) { "user_id = \($0)" }
+
+    private static let post = PersonalExport(
+        "posts",
+        [
+            "id", "caption", "latitude", "longitude", .value("precision", "position_precision"), "captured_at", "posted_at",
+            "width",
+            "height",
+            .made("photo_url", from: "id") { settings, now in
+                let links = try MediaLinks(settings)
+                return { user, id in
+                    let key = try PostBlobKeys(user: user, id: try PostID(parsing: id, field: "id")).display
+                    return try links.link(key.description, now: now)
+                }
+            },
+        ]
+    ) { "user_id = \($0) AND state = 1" }
+
+    private static let city = PersonalExport("saved_cities", ["name", "latitude", "longitude"]) { "user_id = \($0)" }
+
+    private static let favorite = PersonalExport("favorite_city", ["name", "latitude", "longitude"]) { "user_id = \($0)" }
+}

@@ -1,0 +1,20 @@
+internal import Database
+internal import Kernel
+package import MediaCore
+
+extension PlacesFeature {
+    /// A post knows its renditions from before they are made until they are deleted.
+    package static let blobs = BlobTable(
+        name: "place_post",
+        folder: "posts",
+        hasOneOwner: true,
+        idSegment: 2,
+        known: { ids in "SELECT id FROM place_post WHERE id = ANY(\(ids))" },
+        claims: { condition in
+            """
+            SELECT id, ARRAY[concat('posts/', user_id, '/', id, '/display.jpg'), concat('posts/', user_id, '/', id, '/thumbnail.jpg')]
+            FROM place_post WHERE state = 1 AND \(condition)
+            """
+        }
+    )
+}

@@ -1,0 +1,128 @@
+internal import Database
+internal import Kernel
+internal import MediaCore
+internal import MediaDomain
+internal import Replicas
+
+/// Lists of posts (PL-2).
+///
+/// A small or quiet area is read whole, by ranges of the Z-order key. A crowded one is read by the cells that cover it: each has an index of
+/// its posts by score, so that a page reads a few of each and not all of them.
+///
+/// A list by score goes on as it was ranked when its first page was read: `place_past_score` has the scores that changed since.
+struct PostListRepository: Sendable {
+    /// How long scores of before are kept. A list that is older goes on with those of that time ago.
+    static let scoresKept = Interval.hours(1)
+    /// Ranges of keys that an area is read by.
+    private static let ranges = 24
+    /// Cells that a crowded area is read by.
+    private static let mostCells = 24
+
+    let database: Database
+    /// An area with more posts than this is crowded.
+    var few = 500
+
+    /// A page of a list.
+    ///
+    /// - Parameters:
+    ///   - reader: nil for a guest.
+    ///   - place: of the post before; nil at the start.
+    ///   - limit: 101 at most.
+    func posts(_ search: PostSearch, for reader: UserID?, after place: PostPlace?, limit: Int) async throws -> [ListedPost] {
+        let statement = PostListStatement(search: search, reader: reader, place: place)
+        let found = try await source(search, statement)
+        let order: Query = search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
+        let page: Query = "SELECT * FROM (\(found)) AS found ORDER BY \(order) LIMIT \(limit)"
+        let rows = try await database.query(
+            "\(statement.unseenAuthors) \(Self.selection(page, for: reader)) ORDER BY \(order)"
+        )
+        return try rows.map { row in
+            let post = try ShownPost(row)
+            let readAt: Instant = try row.get("read_at")
+            return ListedPost(
+                post: post,
+                place: PostPlace(
+                    score: try row.get("rank"),
+                    postedAt: post.postedAt,
+                    rankedAt: place?.rankedAt ?? readAt,
+                    id: post.id
+                )
+            )
+        }
+    }
+
+    /// Where the posts are read from.
+    private func source(_ search: PostSearch, _ statement: PostListStatement) async throws -> Query {
+        if search.author != nil { return statement.ofAuthor }
+        guard let box = search.box else { return statement.inCells(.world) }
+        let ranges = search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.ranges)
+        let count: Query = "SELECT count(*) FROM (SELECT FROM \(PostListStatement.posts(in: ranges)) LIMIT \(few + 1)) AS counted"
+        let found = try await database.query(count).first?.decode(as: Int64.self) ?? 0
+        guard Int(found) > few else { return statement.inRanges(ranges) }
+        let levels = PostCells.levels(of: search.order)
+        return statement.inCells(PostCells.covering(ranges, most: Self.mostCells, levels: levels))
+    }
+
+    /// The statement for one post.
+    static func post(_ id: PostID, for reader: UserID?) -> Query {
+        selection(
+            """
+            SELECT \(columns), p.score AS rank FROM place_post p
+            WHERE p.id = \(id) AND p.state = 1 AND (p.user_id = \(reader) OR \(isShown(to: reader)))
+            """,
+            for: reader
+        )
+    }
+
+    /// A condition on `place_post p`: whether others see the post, and this one does.
+    ///
+    /// - Parameter reader: nil for a guest.
+    static func isShown(to reader: UserID?) -> Query {
+        let isUnblocked: Query = reader.map { "AND \(BlockReplica.isShown("p.user_id", to: $0))" } ?? ""
+        // As an expression for each row: the table grows with every account that is deleted, and must not be read whole.
+        return """
+            NOT p.is_hidden AND CASE WHEN EXISTS (SELECT FROM photo_owner o WHERE o.user_id = p.user_id AND o.is_withheld)
+                THEN false ELSE true END \(isUnblocked)
+            """
+    }
+
+    /// Of a post, for `selection`.
+    static let columns: Query = """
+        p.id, p.user_id, p.caption, p.latitude, p.longitude, p.position_precision, p.captured_at, p.posted_at, p.width, p.height, p.up,
+        p.down, p.is_hidden
+        """
+
+    /// Posts with all their votes and the reader's own.
+    private static func selection(_ posts: Query, for reader: UserID?) -> Query {
+        """
+        SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
+            page.posted_at, page.width, page.height, page.is_hidden, page.rank, statement_timestamp() AS read_at,
+            page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
+            (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
+        FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
+        """
+    }
+}
+
+extension ShownPost {
+    /// - Parameter row: of `PostListRepository`.
+    init(_ row: Row) throws {
+        self.init(
+            id: try row.get("id"),
+            user: try row.get("user_id"),
+            caption: try row.get("caption"),
+            position: Coordinate(nearestLatitude: try row.get("latitude"), longitude: try row.get("longitude")),
+            precision: PositionPrecision(rawValue: try row.get("position_precision")) ?? .exact,
+            capturedAt: try row.get("captured_at"),
+            postedAt: try row.get("posted_at"),
+            width: try row.get("width"),
+            height: try row.get("height"),
+            isHidden: try row.get("is_hidden"),
+            votes: VoteCounts(
+                up: try row.get("up"),
+                down: try row.get("down"),
+                own: Vote(number: try row.get("vote", as: Int16?.self))
+            )
+        )
+    }
+}

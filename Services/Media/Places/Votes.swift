@@ -1,0 +1,65 @@
+internal import Bus
+internal import Database
+internal import Kernel
+internal import MediaAPI
+internal import ServiceRuntime
+internal import Wire
+
+/// What a user says of a post (PL-3).
+enum Vote: String, Sendable {
+    case up, down
+
+    /// As it is stored.
+    var number: Int16 { self == .up ? 1 : -1 }
+
+    init?(number: Int16?) {
+        guard let number else { return nil }
+        self = number > 0 ? .up : .down
+    }
+}
+
+/// A post's votes, with the reader's own.
+struct VoteCounts: Sendable {
+    var up: Int64
+    var down: Int64
+    var own: Vote?
+
+    /// up − down
+    var count: Int64 { up - down }
+}
+
+/// Changes votes (PL-3). A vote is a row of its own and locks no other; counts follow by a trigger.
+struct Votes: Sendable {
+    let mutations: Mutations
+
+    /// Sets the caller's vote.
+    ///
+    /// - Parameter vote: nil takes it back.
+    /// - Throws: `NOT_FOUND` for a post that the caller may not see; `OWN_POST` for a vote on one of their own.
+    func set<Request: Message>(_ vote: Vote?, on post: PostID, _ request: Request, _ context: CallContext) async throws
+        -> Once<VoteReply>
+    {
+        let user = try context.requireUser()
+        return try await mutations.once(
+            context,
+            request,
+            loading: { work, _ in try VoteRepository.enqueueAuthor(of: post, for: user, work.sql) },
+            { work, author in
+                guard let author = try await author.rows().first?.decode(as: UserID.self) else {
+                    throw ServiceError.notFound("post")
+                }
+                if vote != nil, author == user {
+                    throw ServiceError(.failedPrecondition, "OWN_POST", "You cannot vote on a post of your own.")
+                }
+                let counts = try await VoteRepository.set(vote, on: post, by: user, at: work.now, work.sql)
+                return VoteReply(
+                    postID: post,
+                    myVote: counts.own?.rawValue,
+                    up: counts.up,
+                    down: counts.down,
+                    voteCount: counts.count
+                )
+            }
+        )
+    }
+}

@@ -1,0 +1,138 @@
+import Database
+import Kernel
+import MediaAPI
+import MediaDomain
+import TestSupport
+import Testing
+
+@testable import MediaPlaces
+
+/// Votes and their counts (PL-3).
+@Suite(.timeLimit(.minutes(3))) struct VoteTests {
+    private func votes(_ world: PlaceWorld, _ post: PostID, for reader: UInt64? = 99) async throws -> [Int64] {
+        let post = try #require(try await world.find(post, for: reader))
+        #expect(post.voteCount == post.up - post.down)
+        return [post.up, post.down]
+    }
+
+    @Test func `a vote is cast, changed and taken back, one a person`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            for isCounted in [false, true] {
+                func step(_ vote: Vote?, _ expected: [Int64]) async throws {
+                    let reply = try await world.vote(vote, on: post, by: 2)
+                    #expect([reply.up, reply.down] == expected && reply.voteCount == expected[0] - expected[1])
+                    #expect(reply.myVote == vote?.rawValue)
+                    if isCounted { try await world.countVotes() }
+                    #expect(try await votes(world, post) == expected)
+                    #expect(try await world.find(post, for: 2)?.myVote == vote?.rawValue)
+                    #expect(try await world.find(post, for: 3)?.myVote == nil)
+                }
+                try await step(.up, [1, 0])
+                try await step(.up, [1, 0])
+                try await step(.down, [0, 1])
+                try await step(nil, [0, 0])
+                try await step(nil, [0, 0])
+            }
+        }
+    }
+
+    @Test func `a repeat with the same key gets the first answer and changes nothing`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            let first = try await world.vote(.up, on: post, by: 2, key: "a")
+            try await world.vote(.down, on: post, by: 2)
+            #expect(try await world.vote(.up, on: post, by: 2, key: "a") == first)
+            #expect(try await votes(world, post) == [0, 1])
+        }
+    }
+
+    @Test func `no vote on one's own post, or on one that cannot be seen`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            let own = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: post, by: 1) }
+            #expect(own?.reason == "OWN_POST")
+            try await world.vote(.up, on: post, by: 3)
+            try await world.block(2, 1)
+            try await world.block(1, 3)
+            for voter in UInt64(2)...3 {
+                for vote in [Vote.up, .down, nil] {
+                    let error = await #expect(throws: ServiceError.self) { try await world.vote(vote, on: post, by: voter) }
+                    #expect(error?.code == .notFound)
+                }
+            }
+            let missing = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: PlaceWorld.post(8), by: 4) }
+            #expect(missing?.code == .notFound)
+            try await world.database.execute("UPDATE place_post SET is_hidden = true")
+            let hidden = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: post, by: 4) }
+            #expect(hidden?.code == .notFound)
+            #expect(try await votes(world, post, for: 1) == [1, 0])
+        }
+    }
+
+    @Test func `a voter waits for no other voter on the same post, nor for the job that counts`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            try await world.vote(.up, on: post, by: 50)
+            try await world.database.transaction { sql in
+                // A voter and a counting job that do not end.
+                let open = try await VoteRepository.set(.up, on: post, by: PlaceWorld.user(2), at: world.clock.now(), sql)
+                #expect(open.up == 2)
+                _ = try await sql.query("SELECT up FROM place_post WHERE id = \(post) FOR NO KEY UPDATE")
+                for voter in UInt64(3)...10 { try await world.vote(.down, on: post, by: voter) }
+                #expect(try await votes(world, post) == [1, 8], "what is not committed is not counted")
+            }
+            #expect(try await votes(world, post) == [2, 8])
+        }
+    }
+
+    /// Voters on few posts, jobs that count at the same time, and readers: the counts are always those of the rows.
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 20))
+    func `counts are exact while many vote, change and take back at once`(seed: UInt64) async throws {
+        try await PlaceWorld.with(poolSize: 12) { world in
+            var posts: [PostID] = []
+            for number in UInt64(1)...3 { posts.append(try await world.pin(number, by: 1, at: 1, 1)) }
+            let ids = posts
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for voter in UInt64(2)...17 {
+                    group.addTask {
+                        var random = Seeded(seed &* 1_000 &+ voter)
+                        for _ in 0..<12 {
+                            let vote = [Vote.up, .up, .down, nil][Int.random(in: 0..<4, using: &random)]
+                            let reply = try await world.vote(vote, on: ids[Int.random(in: 0..<3, using: &random)], by: voter)
+                            #expect(reply.up >= 0 && reply.down >= 0 && reply.up + reply.down <= 16)
+                        }
+                    }
+                }
+                for _ in 0..<2 { group.addTask { for _ in 0..<20 { try await world.countVotes() } } }
+                try await group.waitForAll()
+            }
+            for _ in 0..<2 {
+                for post in posts {
+                    let rows = try await world.database.query(
+                        """
+                        SELECT count(*) FILTER (WHERE vote = 1), count(*) FILTER (WHERE vote = -1) FROM place_vote
+                        WHERE post_id = \(post)
+                        """
+                    )
+                    let (up, down) = try #require(rows.first).decode(as: (Int64.self, Int64.self))
+                    #expect(try await votes(world, post) == [up, down])
+                }
+                try await world.countVotes()
+                #expect(try await world.count("place_vote_change") == 0)
+            }
+        }
+    }
+
+    @Test func `votes rank a post by the rule`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            for voter in UInt64(2)...13 { try await world.vote(voter == 2 ? .down : .up, on: post, by: voter) }
+            try await world.countVotes()
+            let score = try await world.database.query("SELECT score FROM place_post").first?.decode(as: Double.self)
+            #expect(score == PostScore.value(up: 11, down: 1, received: world.clock.now()))
+            #expect(try await world.count("place_past_score") == 1)
+            #expect(try await world.posts.deletePastScores(before: SystemClock.now() + .minutes(1), limit: 10) == 1)
+        }
+    }
+}
