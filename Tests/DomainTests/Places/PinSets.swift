@@ -24,6 +24,8 @@ enum PinSet: String, CaseIterable {
     case clumps
     /// A long chain around clumps: a circle that covers others.
     case ring
+    /// Short chains in all directions: some are connected, some only overlap, some are apart.
+    case islands
     /// A grid of spots just less or more than 2 km from each other.
     case lattice
 
@@ -61,6 +63,11 @@ enum PinSet: String, CaseIterable {
                 center.moved(Double(count / 2) * 1_900 / 6.2, bearing: Double(index) * 720 / Double(count))
             }
             return around + (0..<count - count / 2).map { _ in random.place(near: center, within: Double(count) * 150) }
+        case .islands:
+            return (0..<count / 6 + 1).flatMap { _ in
+                let start = random.place(near: center, within: (3.2 * Double(count)).squareRoot() * 1_000)
+                return Self.chain(6, from: start, &random) { _ in 1_900 }
+            }
         case .lattice:
             let side = max(1, Int(Double(count).squareRoot()))
             let step = random.pick([1_990.0, 2_010])

@@ -13,7 +13,7 @@ struct PlaceClusterTests {
         var mergers = 0
         for seed in 0..<20 as Range<UInt64> {
             var random = Seeded(seed &* 31 &+ 7)
-            let pins = set.pins([1, 3, 4, 12, 60, 150][Int(seed % 6)], &random)
+            let pins = set.pins([1, 3, 4, 12, 60, set == .islands ? 600 : 150][Int(seed % 6)], &random)
             let clusters = PlaceClusters(pins.shuffled(using: &random))
             let (found, expected) = (Self.all(clusters), ClusterModel.clusters(pins))
             #expect(found.map(\.id) == expected.map(\.id), "\(set) \(seed)")
@@ -113,6 +113,33 @@ struct PlaceClusterTests {
         #expect(Set(single.map { PlacePin(id: $0.members[0], position: $0.center) }) == Set(pins))
         // A post has the same id as a pin and as a cluster by itself.
         #expect(Set(clusters.single).isSubset(of: Set(single)))
+    }
+
+    @Test(arguments: [PinSet.clumps, .city, .world, .antimeridian, .northPole, .brokenLine, .islands])
+    func `clusters that reach into a box are the same when only the posts around them are known`(set: PinSet) {
+        var random = Seeded(47)
+        var known = 0
+        for _ in 0..<30 {
+            let pins = set.pins(150, &random)
+            let all = PlaceClusters(pins)
+            let middle = random.pick(pins).position
+            let box = Seeded.box(middle, width: random.number(0...0.05), height: random.number(0...0.05))
+            let largest = all.large.map(\.radius).max() ?? 0
+            var some = PlaceClusters([])
+            var region = some.region(of: box, largest: largest)
+            for _ in 0..<50 {
+                let found = pins.filter { region.contains($0.position) }
+                some = PlaceClusters(found)
+                if region.contains(some.region(of: box, largest: largest)) {
+                    known += found.count
+                    break
+                }
+                region = region.union(some.region(of: box, largest: largest))
+            }
+            for detail in MapDetail.allCases { #expect(some.shown(detail, in: box) == all.shown(detail, in: box), "\(box)") }
+        }
+        // Most posts were not needed where they are far apart.
+        if set == .world || set == .brokenLine { #expect(known < 30 * 150 * 3 / 4, "\(known)") }
     }
 
     @Test func `panning changes no cluster, and leaves out what the box does not reach`() {
