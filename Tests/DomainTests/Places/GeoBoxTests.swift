@@ -109,6 +109,27 @@ struct GeoBoxTests {
         }
     }
 
+    @Test func `a union has both boxes and their points, and is no wider than it must be`() throws {
+        var random = Seeded(19)
+        for _ in 0..<3_000 {
+            let (one, other) = (random.box(), random.box())
+            let union = one.union(other)
+            #expect(union.contains(one) && union.contains(other), "\(one) \(other)")
+            #expect(union.width <= one.width + other.width + 180 && union.width >= max(one.width, other.width) - 1e-9)
+            let outer = one.contains(other)
+            for _ in 0..<5 {
+                let point = random.chance(50) ? random.place() : other.center
+                if one.contains(point) || other.contains(point) { #expect(union.contains(point)) }
+                if outer, other.contains(point) { #expect(one.contains(point)) }
+            }
+        }
+        let (east, west) = (
+            try GeoBox(south: 0, west: 170, north: 1, east: 175), try GeoBox(south: 2, west: -175, north: 3, east: -170)
+        )
+        #expect(try east.union(west) == GeoBox(south: 0, west: 170, north: 3, east: -170))
+        #expect(try west.union(east) == GeoBox(south: 0, west: 170, north: 3, east: -170))
+    }
+
     @Test func `boxes meet where they have a point in common`() throws {
         let over = try GeoBox(south: -10, west: 170, north: 10, east: -170)
         for (west, east, meets) in [(-175.0, -100.0, true), (100, 170, true), (-169, 169, false), (175, -175, true)] {

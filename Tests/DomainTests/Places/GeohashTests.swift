@@ -50,6 +50,24 @@ struct GeohashTests {
         #expect(Geohash(place(1, 1), length: 0).length == 1 && Geohash(place(1, 1), length: 99).length == 12)
     }
 
+    @Test func `a cell ends at the last number before its north and east edge`() {
+        var random = Seeded(23)
+        for _ in 0..<20_000 {
+            let hash = Geohash(random.place(), length: random.pick([1, 6, 12, 12]))
+            let box = hash.box
+            #expect(hash.contains(place(box.south, box.west)))
+            if box.north < 90 {
+                #expect(
+                    !hash.contains(place(box.north, box.west)) && hash.contains(place(box.north.nextDown, box.west)),
+                    "\(hash)"
+                )
+            }
+            if box.south > -90 { #expect(!hash.contains(place(box.south.nextDown, box.west)), "\(hash)") }
+            #expect(!hash.contains(place(box.south, box.east)) && hash.contains(place(box.south, box.east.nextDown)), "\(hash)")
+            if box.west > -180 { #expect(!hash.contains(place(box.south, box.west.nextDown)), "\(hash)") }
+        }
+    }
+
     @Test func `neighbours are the cells around`() throws {
         let around = try Geohash(parsing: "dqcjq", field: "").neighbors.map(\.description)
         #expect(around == ["dqcjw", "dqcjx", "dqcjr", "dqcjp", "dqcjn", "dqcjj", "dqcjm", "dqcjt"])

@@ -1,16 +1,16 @@
 import Kernel
 
-/// A cell of the fixed grid that world views count posts in (PL-4): 2^level columns of equal longitude from −180, 2^level rows of equal
-/// latitude from −90. A tile is divided into four of the next level.
+/// A cell of the fixed grid that world views count posts in (PL-4): 2^level rows of equal latitude from −90, and twice as many columns of
+/// equal longitude from −180, so that a tile is as wide as high in degrees. It is divided into four of the next level.
 public struct ClusterTile: Hashable, Comparable, Sendable {
-    /// 0 for the whole earth.
+    /// 0 for a hemisphere, west or east.
     public let level: Int
     /// The column, 0 at the antimeridian, eastwards.
     public let x: Int
     /// The row, 0 at the south pole, northwards.
     public let y: Int
 
-    /// The finest level: cells of 0.09° × 0.04°.
+    /// The finest level: cells of 0.044°, about 5 km.
     public static let finest = 12
 
     /// Levels that a store holds sums for. Others are added up from the next finer one of these: four tiles for one.
@@ -20,13 +20,13 @@ public struct ClusterTile: Hashable, Comparable, Sendable {
     public init(_ point: Coordinate, level: Int) {
         let level = min(max(level, 0), Self.finest)
         self.level = level
-        x = Int(Axis.longitude.index(of: point.longitude)) >> (32 - level)
+        x = Int(Axis.longitude.index(of: point.longitude)) >> (31 - level)
         y = Int(Axis.latitude.index(of: point.latitude)) >> (32 - level)
     }
 
     /// A tile from its place in the grid; nil when there is none.
     public init?(level: Int, x: Int, y: Int) {
-        guard (0...Self.finest).contains(level), (0..<1 << level).contains(x), (0..<1 << level).contains(y) else { return nil }
+        guard (0...Self.finest).contains(level), (0..<2 << level).contains(x), (0..<1 << level).contains(y) else { return nil }
         (self.level, self.x, self.y) = (level, x, y)
     }
 
@@ -47,10 +47,10 @@ public struct ClusterTile: Hashable, Comparable, Sendable {
     /// The edges.
     public var box: GeoBox {
         let step: UInt64 = 1 << UInt64(32 - level)
-        let (left, bottom) = (UInt64(x) * step, UInt64(y) * step)
+        let (left, bottom) = (UInt64(x) * step / 2, UInt64(y) * step)
         let edges = (
             south: Axis.latitude.edge(bottom), west: Axis.longitude.edge(left),
-            north: Axis.latitude.edge(bottom + step), east: Axis.longitude.edge(left + step)
+            north: Axis.latitude.edge(bottom + step), east: Axis.longitude.edge(left + step / 2)
         )
         return (try? GeoBox(south: edges.south, west: edges.west, north: edges.north, east: edges.east)) ?? .world
     }
@@ -125,13 +125,13 @@ public struct TileCircle: Hashable, Sendable {
 /// number of tiles.
 public enum ClusterTiles {
     /// How many circles a reply has at most.
-    public static let most = 500
+    public static let most = 1_000
 
     /// The level of the tiles whose circles a map shows: that of tiles 64 pixels wide at the zoom, or the finest coarser one of which a
     /// box of this size needs at most `most`. It depends on the zoom and the box's size, and not on its place or the posts, so panning
     /// changes no circle.
     public static func level(zoom: Double, box: GeoBox) -> Int {
-        let wanted = zoom.isFinite ? Int(min(max(zoom, 0), 24)) + 2 : 2
+        let wanted = zoom.isFinite ? Int(min(max(zoom, 0), 24)) + 1 : 1
         var level = min(wanted, ClusterTile.finest)
         while level > 0, tiles(of: box, level: level) > most { level -= 1 }
         return level
@@ -139,9 +139,8 @@ public enum ClusterTiles {
 
     /// How many tiles a box of this size can touch. Sizes that differ by rounding count the same.
     private static func tiles(of box: GeoBox, level: Int) -> Int {
-        let side = Double(1 << level)
-        func steps(_ share: Double) -> Int { min(1 << level, Int((share * side - 1e-6).rounded(.up)) + 1) }
-        return steps(box.width / 360) * steps(box.height / 180)
+        func steps(_ share: Double, of all: Int) -> Int { min(all, Int((share * Double(all) + 1e-6).rounded(.up)) + 1) }
+        return steps(box.width / 360, of: 2 << level) * steps(box.height / 180, of: 1 << level)
     }
 
     /// What to read for a map: the tiles of one stored level that have a point of the box, as rows and columns. All bounds are included.
@@ -164,20 +163,19 @@ public enum ClusterTiles {
         let level = min(max(level, 0), ClusterTile.finest)
         let stored = ClusterTile.storedLevels.first { $0 >= level } ?? ClusterTile.finest
         let parts = box.parts.map(Rectangle.init)
-        let shift = UInt64(32 - level)
-        func bounds(_ low: UInt64, _ high: UInt64) -> ClosedRange<Int> {
+        func bounds(_ low: UInt64, _ high: UInt64, shift: Int) -> ClosedRange<Int> {
             let scale = stored - level
             return Int(low >> shift) << scale...(Int(high >> shift) + 1) << scale - 1
         }
         var columns: [ClosedRange<Int>] = []
-        for range in parts.map({ bounds($0.left, $0.right) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        for range in parts.map({ bounds($0.left, $0.right, shift: 31 - level) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = columns.last, range.lowerBound <= last.upperBound + 1 {
                 columns[columns.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
             } else {
                 columns.append(range)
             }
         }
-        return Query(level: stored, y: bounds(parts[0].bottom, parts[0].top), x: columns)
+        return Query(level: stored, y: bounds(parts[0].bottom, parts[0].top, shift: 32 - level), x: columns)
     }
 
     /// The circles of a level.

@@ -30,13 +30,16 @@ public struct ExifPosition: Hashable, Sendable {
         (longitude, longitudeRef) = (Self.parts(point.longitude), point.longitude < 0 ? "W" : "E")
     }
 
-    private static let fractions: UInt32 = 10_000
+    private static let fractions: UInt64 = 10_000
 
     private static func parts(_ degrees: Double) -> [ExifRational] {
         // Rounded once, as a whole: no part becomes 60.
-        let total = UInt32((abs(degrees) * 3_600 * Double(fractions)).rounded())
+        let total = UInt64((abs(degrees) * 3_600 * Double(fractions)).rounded())
         let minutes = total / (60 * fractions)
-        return [ExifRational(minutes / 60), ExifRational(minutes % 60), ExifRational(total % (60 * fractions), fractions)]
+        return [
+            ExifRational(UInt32(minutes / 60)), ExifRational(UInt32(minutes % 60)),
+            ExifRational(UInt32(total % (60 * fractions)), UInt32(fractions)),
+        ]
     }
 }
 

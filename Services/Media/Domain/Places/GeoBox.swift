@@ -124,6 +124,27 @@ public struct GeoBox: Hashable, Sendable {
         return parts.contains { part in other.parts.contains { part.west <= $0.east && $0.west <= part.east } }
     }
 
+    /// Whether all points of another box are in this one.
+    public func contains(_ other: GeoBox) -> Bool {
+        guard south <= other.south, other.north <= north else { return false }
+        return other.parts.allSatisfy { inner in parts.contains { $0.west <= inner.west && inner.east <= $0.east } }
+    }
+
+    /// The smallest box that has both.
+    public func union(_ other: GeoBox) -> GeoBox {
+        let (low, high) = (min(south, other.south), max(north, other.north))
+        /// From the west of one to the east of whichever ends later, going east.
+        func span(_ first: GeoBox, _ second: GeoBox) -> (width: Double, west: Double, east: Double) {
+            let offset = second.west - first.west + (second.west < first.west ? 360 : 0)
+            let end = offset + second.width
+            return end > first.width ? (end, first.west, second.east) : (first.width, first.west, first.east)
+        }
+        let (one, two) = (span(self, other), span(other, self))
+        let best = one.width <= two.width ? one : two
+        guard best.width < 360 else { return GeoBox(checkedSouth: low, west: -180, north: high, east: 180) }
+        return GeoBox(checkedSouth: low, west: best.west, north: high, east: best.east)
+    }
+
     /// The same region as at most two boxes whose `west` is not above `east`, for comparisons of columns with numbers: a point is inside
     /// if and only if it is `south…north` and `west…east` of one of them.
     public var parts: [GeoBox] {

@@ -29,6 +29,8 @@ struct Neighborhoods {
     /// distances agree far better than that.
     private static let certain = UnitVector.squaredChord(metres: PlaceClusters.reach) * (1 - 1e-9)
     private static let excluded = UnitVector.squaredChord(metres: PlaceClusters.reach) * (1 + 1e-9)
+    /// Pairs of points that are compared without more ado.
+    private static let few = 32
     /// The side of a cube.
     private static let side = (certain / 3).squareRoot() * (1 - 1e-9)
 
@@ -103,7 +105,7 @@ struct Neighborhoods {
 
     private mutating func haveNeighbors(_ left: Int, _ right: Int) -> Bool {
         let (a, b) = (cells[left].range, cells[right].range)
-        guard a.count * b.count > PointTree.few * PointTree.few else {
+        guard a.count * b.count > Self.few else {
             return a.contains { one in b.contains { areNeighbors(points[one], items[one], points[$0], items[$0]) } }
         }
         return haveNeighbors(tree(left), 0, tree(right), 0)

@@ -104,6 +104,24 @@ public struct PlaceClusters: Sendable {
         self.pins = pins
     }
 
+    /// Where posts must be known for the clusters that a map shows to be whole (PL-4): those that reach into a box, inside it or not, and
+    /// what they are joined with. No place decides it alone, because a circle may reach far beyond its posts.
+    ///
+    /// Begin with the region of no clusters, and repeat with the posts of the region until they are those of a box that contains it. The
+    /// clusters that then reach into the box are those of all posts on earth.
+    ///
+    /// - Parameter largest: metres: the radius of the largest circle there is. Circles larger than that may be missed where none of their
+    ///   posts is near.
+    public func region(of box: GeoBox, largest: Double) -> GeoBox {
+        let all = large + small + single
+        func reaching(_ box: GeoBox) -> [PlaceCluster] { all.filter { box.padded(by: $0.radius).contains($0.center) } }
+        // A post of a circle that reaches into a box is at most two radii away from it.
+        let near = reaching(box).reduce(box.padded(by: max(Self.reach, 2 * largest))) {
+            $0.union(GeoBox(around: $1.center, radius: $1.radius + 3 * largest + Self.reach))
+        }
+        return reaching(near).reduce(near) { $0.union(GeoBox(around: $1.center, radius: $1.radius + Self.reach)) }
+    }
+
     /// What a map shows of them.
     ///
     /// - Parameter box: the part of the map; clusters whose circles do not reach into it are left out, and posts that lie outside. Nil for

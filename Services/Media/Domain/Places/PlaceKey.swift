@@ -99,13 +99,10 @@ enum Axis {
 
     /// The step that has a value. Exact at the edges too, so that every user of the steps agrees.
     func index(of value: Double) -> UInt32 {
-        let last = UInt64(UInt32.max)
-        let guess = min(max((value - lowest) / span, 0), 1) * Self.steps
-        var index = min(UInt64(guess), last)
-        // Rounding misses by one at most.
-        if index > 0, value < edge(index) { index -= 1 }
-        if index < last, value >= edge(index + 1) { index += 1 }
-        return UInt32(index)
+        let share = min(max((value - lowest) / span, 0), 1)
+        let index = min(UInt64(share * Self.steps), UInt64(UInt32.max))
+        // A value just below an edge may be rounded up to it. None is rounded down: an edge's own share is exact.
+        return UInt32(index > 0 && value < edge(index) ? index - 1 : index)
     }
 }
 

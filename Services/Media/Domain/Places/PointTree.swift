@@ -41,7 +41,8 @@ struct SpaceBox {
     }
 }
 
-/// Points in boxes within boxes (a k-d tree): each box is halved across its longest side until it has a few points.
+/// Points in boxes within boxes (a k-d tree): each box is halved across its longest side until it has one point, or
+/// several at the same spot.
 struct PointTree {
     /// A box and what is in it.
     struct Node {
@@ -51,9 +52,6 @@ struct PointTree {
         /// Places of its halves in `nodes`; nil for a box that is not halved.
         var halves: (Int, Int)?
     }
-
-    /// Points that are not halved any more.
-    static let few = 8
 
     /// The points, those of each box next to each other.
     private(set) var points: [UnitVector]
@@ -72,7 +70,7 @@ struct PointTree {
         let place = nodes.count
         let box = SpaceBox(points[range])
         nodes.append(Node(box: box, range: range, halves: nil))
-        guard range.count > Self.few, box.side > 0 else { return place }
+        guard range.count > 1, box.side > 0 else { return place }
         let middle = partition(range, box)
         let left = build(range.lowerBound..<middle)
         let right = build(middle..<range.upperBound)

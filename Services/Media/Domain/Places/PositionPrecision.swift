@@ -53,8 +53,7 @@ struct MetreGrid {
 
     /// How many cells a band has.
     func columns(row: Int) -> Int {
-        guard row > 0, row < rows - 1 else { return 1 }
-        // The edge that is nearer to a pole is the shorter one.
+        // The edge that is nearer to a pole is the shorter one; at the pole it has no length.
         let edge = max(abs(Double(row) * height - 90), abs(Double(row + 1) * height - 90))
         return max(1, Int(2 * Earth.halfway * Functions.cosine(edge * Earth.radians) / cell))
     }
