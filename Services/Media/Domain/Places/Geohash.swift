@@ -74,25 +74,6 @@ public struct Geohash: Hashable, Sendable, CustomStringConvertible {
         return PlaceKey(bits: first).value...PlaceKey(bits: first | (1 << shift - 1)).value
     }
 
-    /// The cells around it: north, north-east, east and so on. Over the antimeridian the grid goes on; beyond the poles there is nothing,
-    /// so cells that touch a pole have five. A cell that is its own neighbour or occurs twice is left out.
-    public var neighbors: [Geohash] {
-        let (x, y) = place
-        let columns: Int64 = 1 << longitudeBits
-        let rows: Int64 = 1 << latitudeBits
-        var found: [Geohash] = []
-        for (dx, dy) in [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)] as [(Int64, Int64)] {
-            let row = Int64(y) + dy
-            guard (0..<rows).contains(row) else { continue }
-            let column = (Int64(x) + dx + columns) % columns
-            let left = UInt32(UInt64(column) << UInt64(32 - longitudeBits))
-            let bottom = UInt32(UInt64(row) << UInt64(32 - latitudeBits))
-            let cell = Geohash(bits: PlaceKey.interleaved(x: left, y: bottom), length: length)
-            if cell != self, !found.contains(cell) { found.append(cell) }
-        }
-        return found
-    }
-
     private var longitudeBits: Int { (5 * length + 1) / 2 }
     private var latitudeBits: Int { 5 * length / 2 }
     private func steps(bits: Int) -> UInt64 { 1 << UInt64(32 - bits) }
