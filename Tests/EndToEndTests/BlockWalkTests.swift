@@ -82,21 +82,24 @@ import Testing
             let checkIn = try await person.post("/api/circles/\(joined.id)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
-        let posts = try await [ada, ben].asyncMap { person in
-            try #require(try await person.pin(try Photos.jpeg(45), at: 52.5, 13.4).data["post"]["id"].string)
-        }
         let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
         try #require(habit.status == 201, "\(habit.text)")
         let categories = try await ada.get("/api/habits/categories").data["categories"].list.compactMap { $0["id"].string }
         circle.ids = [
             "habit_id": [try #require(habit.data["id"].string)], "category_id": Array(categories.prefix(1)),
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
-            "post_id": posts, "author": circle.people.map(\.id),
+            "post_id": try await Self.posts(of: [ada, ben]), "author": circle.people.map(\.id),
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
             "type": ["daily_snap", "social_share"], "format": ["csv"],
             "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
         ]
         return circle
+    }
+
+    private static func posts(of people: [Person]) async throws -> [String] {
+        try await people.asyncMap { person in
+            try #require(try await person.pin(try Photos.jpeg(45), at: 52.5, 13.4).data["post"]["id"].string)
+        }
     }
 
     /// What names a user.

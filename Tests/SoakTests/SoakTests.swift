@@ -58,7 +58,7 @@ import Testing
         #expect(replayed.transcript == "1 passed, 0 failed\n")
     }
 
-    @Test func `a disagreement about a habit names it and tells what was done of it`() async throws {
+    @Test func `a disagreement about a habit names it and says what was done of it`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

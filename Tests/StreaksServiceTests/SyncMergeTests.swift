@@ -23,7 +23,7 @@ import Testing
             let kept = try #require(copy.completions[completionID(1)])
             #expect(copy.completions.count == 1)
             #expect(kept.value == 3 && kept.note == "from the phone" && kept.mood == "bad", "fields that were not sent stay")
-            // The other id is another name of it, also for a device that has not heard of the merge.
+            // The other id is another name of it, also for a device that does not know of the merge.
             let edit = Push.edit(4, 2, SyncCompletionFields(value: 5, note: "from the pad"))
             #expect(try await world.push([edit], device: 2).answers == ["applied"])
             let edited = try await world.everything().completions[completionID(1)]

@@ -53,7 +53,7 @@ import Testing
             }
             #expect(device.wholeLines == whole.wholeLines)
             #expect(limit == 0 || pages == (entries + Int(limit) - 1) / Int(limit))
-            // One that had nothing of it is not told of deletions; one that was here before is.
+            // One that had nothing of it is sent no deletions; one that was here before is.
             #expect(entries == 5 + 23 + 8 + 4 + 5 + 1)
             try await follower.sync(limit: limit) { try await world.sync($0) }
             #expect(follower.wholeLines == whole.wholeLines)
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `answers and devices are forgotten after 400 days, and the least seen of more than 50`() async throws {
+    @Test func `answers and devices are deleted after 400 days, and the least seen of more than 50`() async throws {
         try await withHabits { world in
             let jobs = SyncPurge(database: world.database).jobs
             try await world.push([Push.habit(1, 1, "Read")])
