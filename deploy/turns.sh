@@ -43,7 +43,7 @@ failures() {
 # turns: all tests. One that fails does not keep the following from running, so that one run shows everything.
 turns() {
     # The property tests keep every processor busy.
-    local computing='StreaksDomainTests|TranscodingTests|KernelTests'
+    local computing='DomainTests|TranscodingTests|KernelTests'
     # They kill and freeze brokers, databases and services, or ask for more at once than time limits bear on a busy machine: one after the
     # other. They wait more than they compute.
     local faults='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests'
