@@ -56,7 +56,7 @@ turns() {
     turn faults "$(limit 15m 40m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
     beside=$!
     # Most of these start a system of their own: no more at once than a small machine bears.
-    turn end-to-end "$(limit 20m 40m)" 4 --filter EndToEndTests || status=1
+    turn end-to-end "$(limit 30m 60m)" 4 --filter EndToEndTests || status=1
     wait "$beside" || status=1
     cat .run/beside.log
     turn timing 10m 1 --filter "$timing" || status=1
