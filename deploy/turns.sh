@@ -46,14 +46,14 @@ turns() {
     local computing='DomainTests|TranscodingTests|KernelTests'
     # They kill and freeze brokers, databases and services, or ask for more at once than time limits bear on a busy machine: one after the
     # other. They wait more than they compute.
-    local faults='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests'
+    local faults='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests|RollTests'
     # Suites of this name compare times and want the machine for themselves.
     local timing='TimingTests'
     local status=0 beside
     turn computing 10m 4 --filter "$computing" || status=1
     # Many of these hold connections to one PostgreSQL.
     turn services "$(limit 10m 20m)" 16 --skip "$computing|$faults|$timing|EndToEndTests" || status=1
-    turn faults "$(limit 15m 40m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
+    turn faults "$(limit 25m 60m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
     beside=$!
     # Most of these start a system of their own: no more at once than a small machine bears.
     turn end-to-end "$(limit 30m 60m)" 4 --filter EndToEndTests || status=1
