@@ -45,7 +45,8 @@ struct HabitArrivals: Sendable {
             guard let id = arrival.id else { continue }
             try await complete(try await book.lock(id), arrival.habit, in: book, keepsIDs: keepsIDs)
         }
-        for (date, note) in found.dayNotes { try book.note(note, on: date) }
+        let notes = try found.dayNotes.map { date, note in (date, try book.checkedNote(note, on: date)) }
+        try book.note(Dictionary(uniqueKeysWithValues: notes))
     }
 
     /// - Returns: their ids, in the order of the file.

@@ -76,10 +76,9 @@ struct HabitDayReader: Sendable {
         var day = HabitScreenDay(date: date, clock: book.date, rows: rows, note: nil)
         guard day.needsHistory else { return day }
         let dates = HabitScreenDay.around(date)
-        let queued = try DayRepository.historyQueries(of: book.user, selection, in: dates).map { try book.work.sql.enqueue($0) }
-        var history: [[Row]] = []
-        for statement in queued { history.append(try await statement.rows()) }
-        day.histories = try DayRepository.histories(history)
+        day.histories = try DayRepository.histories(
+            try await book.work.sql.query(together: DayRepository.historyQueries(of: book.user, selection, in: dates))
+        )
         return day
     }
 }

@@ -10,21 +10,9 @@ package enum HabitRepository {
     package static func records(
         of user: UserID,
         where condition: Query = "h.deleted_at IS NULL",
-        _ sql: Transaction
+        _ sql: some QueryExecutor
     ) async throws -> [HabitRecord] {
-        let queued = try queries(of: user, condition).map { try sql.enqueue($0) }
-        var rows: [[Row]] = []
-        for statement in queued { rows.append(try await statement.rows()) }
-        return try assemble(rows)
-    }
-
-    /// The same without a transaction, its statements at the same time.
-    package static func records(
-        of user: UserID,
-        where condition: Query = "h.deleted_at IS NULL",
-        _ database: Database
-    ) async throws -> [HabitRecord] {
-        try assemble(try await database.query(together: queries(of: user, condition)))
+        try assemble(try await sql.query(together: queries(of: user, condition)))
     }
 
     /// The statements of `records`, for who reads more at the same time; `assemble` makes the records of their rows.

@@ -86,10 +86,9 @@ struct PullRepository {
 
     /// The entries after the position, in order; at most `limit` of each table.
     func entries(_ settings: HabitAccount, _ sql: Transaction) async throws -> [SyncEntry] {
-        let habits = try HabitRepository.queries(of: user, isOnPage).map { try sql.enqueue($0) }
-        let others = try [categories, completions, skips, dayNotes, deletions].map { try sql.enqueue($0) }
-        var rows: [[Row]] = []
-        for statement in habits + others { rows.append(try await statement.rows()) }
+        let rows = try await sql.query(
+            together: HabitRepository.queries(of: user, isOnPage) + [categories, completions, skips, dayNotes, deletions]
+        )
         var entries: [SyncEntry] = []
         let isNew =
             settings.settingsSequence > after.sequence
