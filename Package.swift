@@ -102,24 +102,24 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-let cLibraries: [Target] = [
-    system("CNats", pkgConfig: "libnats", apt: "libnats-dev"),
-    system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
-    system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
-    system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
-    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
-    system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-    system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
-    system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
-    .target(name: "CVips", path: "Shared/CVips"),
-    .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
-]
+let cLibraries: [Target] =
+    [
+        system("CNats", pkgConfig: "libnats", apt: "libnats-dev"),
+        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+        system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
+        system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
+        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        .target(name: "CVips", path: "Shared/CVips"),
+        .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
+    ] + ["CEpoll", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
 
 let sharedModules: [Target] = [
     shared("Kernel"),
     shared("Wire", ["Kernel", "CProtobufC"]),
-    shared("Bus", ["Kernel", "Wire", "CNats", logging]),
-    shared("Database", ["Kernel", "CPostgres", "CEpoll", logging]),
+    shared("Loop", ["CEpoll"]),
+    shared("Bus", ["Kernel", "Wire", "Loop", "CNats", "CEpoll", logging]),
+    shared("Database", ["Kernel", "Loop", "CPostgres", "CEpoll", logging]),
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
@@ -129,7 +129,7 @@ let sharedModules: [Target] = [
     shared(
         "Runtime",
         [
-            "Kernel", "Wire", "Bus", hummingbird, logging,
+            "Kernel", "Wire", "Loop", "Bus", hummingbird, logging,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
@@ -139,7 +139,7 @@ let sharedModules: [Target] = [
     // Apart from Runtime: a gateway has no database.
     shared(
         "ServiceRuntime",
-        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
+        ["Kernel", "Wire", "Loop", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
         resources: [.embedInCode("Migrations")]
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
@@ -299,8 +299,8 @@ let testTargets: [Target] = [
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
-    tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
-    tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
+    tests("BusTests", ["Bus", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
+    tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests(
         "BlobStoreTests",

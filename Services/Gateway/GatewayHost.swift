@@ -200,8 +200,9 @@ public final class GatewayHost: Program {
         quiet.logLevel = .error
         // A client that is refused as too slow gets the time to read that.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
+        let service = HTTPService(responder)
         let http = HTTP1Channel(
-            responder: HTTPService(responder).answer,
+            responder: service.answer,
             configuration: .init(
                 additionalChannelHandlers: [BodyDeadline(closing)],
                 idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
@@ -209,7 +210,7 @@ public final class GatewayHost: Program {
         )
         let refusals = Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics)
         let listener = HTTPListener(
-            GatewayChannel(http: http, refusals: refusals),
+            GatewayChannel(http: http, service: service, refusals: refusals),
             most: try settings.get(GatewaySettings.maxConnections),
             logger: quiet
         )

@@ -51,6 +51,15 @@ struct GatewayResponder: Sendable {
         return request.method == .head ? response.withoutContent : response
     }
 
+    /// Whether a request reaches an RPC that takes and answers JSON.
+    func answersWithJSON(method: HTTPRequest.Method, path: String) -> Bool {
+        guard method != .head else { return false }
+        let path = String(path.prefix { $0 != "?" })
+        guard case .found(let route, _) = catalog.routes.match(method: method.rawValue, path: path) else { return false }
+        let policy = route.policy
+        return policy.upload == nil && policy.raw == nil && policy.stream == nil && policy.body == nil
+    }
+
     private func reply(to request: Request, _ course: inout Course) async -> Response {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now

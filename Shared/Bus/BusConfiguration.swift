@@ -59,10 +59,6 @@ public struct BusConfiguration: Sendable {
     /// the same time. Default 2 s.
     public var reconnectGrace: Interval
 
-    /// How many threads deliver messages, shared by all connections of the process that set this. nil: each subscription has its
-    /// own thread, which answers a single request sooner. Set it where many services share a process. Default nil.
-    public var deliveryThreads: Int?
-
     /// A configuration with defaults for all but the address.
     public init(
         url: String,
@@ -75,8 +71,7 @@ public struct BusConfiguration: Sendable {
         tls: TLS? = nil,
         connectTimeout: Interval = .seconds(30),
         reconnectWait: Interval = .milliseconds(250),
-        reconnectGrace: Interval = .seconds(2),
-        deliveryThreads: Int? = nil
+        reconnectGrace: Interval = .seconds(2)
     ) {
         self.url = url
         self.name = name
@@ -89,6 +84,5 @@ public struct BusConfiguration: Sendable {
         self.connectTimeout = connectTimeout
         self.reconnectWait = reconnectWait
         self.reconnectGrace = reconnectGrace
-        self.deliveryThreads = deliveryThreads
     }
 }

@@ -87,70 +87,58 @@ public struct CallContext: Sendable {
     }
 }
 
-/// Names of the headers of a request (D3).
+/// Names of the headers of a reply (ADR-32).
 enum HeaderName {
-    static let traceparent = "traceparent"
-    static let requestID = "request-id"
-    static let deadline = "deadline"
-    static let idempotencyKey = "idempotency-key"
-    static let keyLifetime = "idempotency-key-seconds"
-    static let user = "principal-user"
-    static let role = "principal-role"
-    static let session = "principal-session"
-    static let clientAddress = "client-address"
     static let errorCode = "Nats-Service-Error-Code"
     static let errorReason = "Nats-Service-Error"
 }
 
 extension CallContext {
-    /// The context as headers.
+    /// The context as headers (D3).
     var headers: BusHeaders {
-        var headers = BusHeaders()
-        headers.reserveCapacity(9)
-        headers.append(HeaderName.traceparent, trace.description)
-        headers.append(HeaderName.requestID, requestID)
-        headers.append(HeaderName.deadline, String(deadline.milliseconds))
-        if let idempotencyKey { headers.append(HeaderName.idempotencyKey, idempotencyKey) }
-        if let keyLifetime { headers.append(HeaderName.keyLifetime, String(keyLifetime.microseconds / 1_000_000)) }
-        if let clientAddress { headers.append(HeaderName.clientAddress, clientAddress.description) }
-        guard let principal else { return headers }
-        headers.append(HeaderName.role, principal.role.rawValue)
-        if let id = principal.userID { headers.append(HeaderName.user, id.description) }
-        if let id = principal.sessionID { headers.append(HeaderName.session, id.description) }
-        return headers
+        var fields = CallFields()
+        fields[.traceparent] = trace.description
+        fields[.requestID] = requestID
+        fields[.deadline] = String(deadline.milliseconds)
+        fields[.idempotencyKey] = idempotencyKey
+        fields[.keyLifetime] = keyLifetime.map { String($0.microseconds / 1_000_000) }
+        fields[.clientAddress] = clientAddress?.description
+        fields[.role] = principal?.role.rawValue
+        fields[.user] = principal?.userID?.description
+        fields[.session] = principal?.sessionID?.description
+        return fields.headers
     }
 
     /// The context of a received request, in a span of its own. Missing or unreadable values get their default. A principal that is
     /// only partly readable becomes none, never one with fewer checks.
     ///
     /// - Parameters:
-    ///   - headers: The request's headers.
+    ///   - fields: What the request carries.
     ///   - timeout: The time limit for a request without a deadline, as the `nats` command sends them.
     ///   - parent: The requester's span, if it was sent.
-    init(headers: BusHeaders, timeout: Interval, parent: TraceContext? = nil) {
+    init(_ fields: CallFields, timeout: Interval, parent: TraceContext? = nil) {
         let trace = parent?.child() ?? .random()
         let limit = SystemClock.now() + timeout
-        let stated = headers[HeaderName.deadline].flatMap { Int64($0) }.map { milliseconds in
+        let stated = fields[.deadline].flatMap { Int64($0) }.map { milliseconds in
             // A deadline beyond this (year 2255) counts as none; the bound prevents overflow.
             Instant(milliseconds: Swift.min(Swift.max(milliseconds, 0), 9_000_000_000_000))
         }
         self.init(
-            requestID: headers[HeaderName.requestID],
+            requestID: fields[.requestID],
             trace: trace,
             deadline: stated ?? limit,
-            principal: Principal(headers: headers),
-            idempotencyKey: headers[HeaderName.idempotencyKey],
-            clientAddress: headers[HeaderName.clientAddress].flatMap { IPAddress($0) }
+            principal: Principal(fields),
+            idempotencyKey: fields[.idempotencyKey],
+            clientAddress: fields[.clientAddress].flatMap { IPAddress($0) }
         )
-        keyLifetime = headers[HeaderName.keyLifetime].flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
+        keyLifetime = fields[.keyLifetime].flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 }
 
 extension Principal {
-    init?(headers: BusHeaders) {
-        guard let role = headers[HeaderName.role].flatMap({ Role(rawValue: $0) }) else { return nil }
-        let user = headers[HeaderName.user]
-        let session = headers[HeaderName.session]
+    init?(_ fields: CallFields) {
+        guard let role = fields[.role].flatMap({ Role(rawValue: $0) }) else { return nil }
+        let (user, session) = (fields[.user], fields[.session])
         self.init(
             userID: user.flatMap { UserID($0) },
             role: role,

@@ -1,5 +1,6 @@
 public import Kernel
 public import Logging
+public import Loop
 internal import Synchronization
 
 /// A service's database: a small pool of pipelined connections, driven by one thread of its own (D7).
@@ -47,14 +48,15 @@ public final class Database: QueryExecutor {
     /// Starts connecting. Returns when all connections are up or an attempt has failed; it does not fail when the server is down. A
     /// second start does nothing.
     ///
+    /// - Parameter loop: drives the connections; it must run for longer than the database. nil: a thread of its own.
     /// - Throws: `DatabaseError` `configuration` for an invalid setting, `stopped` after `stop`, `unavailable` when the system has
     ///   no more threads or descriptors; then it may be started again.
-    public func start() async throws {
+    public func start(on loop: IOLoop? = nil) async throws {
         try configuration.validate()
         let reactor: Reactor? = try phase.withLock { phase in
             switch phase {
             case .new:
-                let reactor = try Reactor(configuration, logger: logger, observer: observer)
+                let reactor = try Reactor(configuration, loop: loop, logger: logger, observer: observer)
                 phase = .running(reactor)
                 return reactor
             case .running: return nil

@@ -1,5 +1,6 @@
 internal import CEpoll
 internal import Glibc
+internal import Loop
 internal import Synchronization
 
 /// How other threads reach the loop: they add commands, the loop removes them all at once. The loop is woken only when it sleeps.
@@ -25,12 +26,15 @@ final class Mailbox: Sendable {
         var isLoopAsleep = false
     }
 
+    private let loop: IOLoop?
     /// Readable when there are commands.
     let eventfd: Int32
     private let state = Mutex(State())
 
-    /// Nil when the system has no more descriptors.
-    init?() {
+    /// - Parameter loop: the one that reads it; nil: a thread of its own.
+    /// - Returns: nil when the system has no more descriptors.
+    init?(loop: IOLoop?) {
+        self.loop = loop
         eventfd = CEpoll.eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
         guard eventfd >= 0 else { return nil }
     }
@@ -48,7 +52,8 @@ final class Mailbox: Sendable {
             defer { state.isLoopAsleep = false }
             return (true, state.isLoopAsleep)
         }
-        if mustWake { eventfd_write(eventfd, 1) }
+        // A loop that runs on this thread takes them in this turn or the next.
+        if mustWake, !(loop?.isCurrent ?? false) { eventfd_write(eventfd, 1) }
         return isOpen
     }
 

@@ -1,3 +1,5 @@
+internal import Loop
+
 /// Runs statements: the database itself, a transaction, or a session. Repositories accept any of them where possible.
 public protocol QueryExecutor: Sendable {
     /// Runs a statement and returns its rows.

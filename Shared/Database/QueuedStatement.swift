@@ -1,3 +1,4 @@
+internal import Loop
 internal import Synchronization
 
 /// A statement that a transaction sends with its next one (`Transaction.enqueue`). Its answer may be asked for, or not.

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Loop
 
 /// A server that cannot be reached: who waits for it is answered at once instead of when its time is up. Only on the loop's thread.
 extension Reactor {

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Loop
 
 /// Commands, cancellation, lost connections, waits and the end. Only on the loop's thread.
 extension Reactor {

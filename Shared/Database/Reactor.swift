@@ -2,14 +2,17 @@ internal import CEpoll
 internal import Glibc
 internal import Kernel
 internal import Logging
+internal import Loop
 internal import Synchronization
 
-/// The one thread that communicates with the server: it sleeps in epoll, passes statements to libpq and answers to their callers.
+/// Communicates with the server, on a thread of its own or as a participant of a loop: it sleeps in epoll, passes statements to libpq and
+/// answers to their callers.
 ///
-/// `@unchecked Sendable`: from `run` on, only that thread uses anything but the mailbox and the health.
-final class Reactor: @unchecked Sendable {
+/// `@unchecked Sendable`: from `run` or the first turn on, only that thread uses anything but the mailbox and the health.
+final class Reactor: LoopParticipant, @unchecked Sendable {
     let configuration: DatabaseConfiguration
     let mailbox: Mailbox
+    private let loop: IOLoop?
     let connector: Connector
     let logger: Logger
     let observer: (any DatabaseObserver)?
@@ -34,7 +37,9 @@ final class Reactor: @unchecked Sendable {
     var firstAttempt: UnsafeContinuation<Void, any Error>?
     var stopWaiters: [UnsafeContinuation<Void, Never>] = []
     var stopDeadline: UInt64?
-    private let epoll: Int32
+    let descriptor: Int32
+    private let events: UnsafeMutablePointer<epoll_event>
+    private let capacity: Int
     private var nextTick: UInt64 = 0
     var nextSweep: UInt64 = 0
     /// When the server last said anything, on any connection.
@@ -58,8 +63,15 @@ final class Reactor: @unchecked Sendable {
     /// The epoll mark of the eventfd; the mark of a connection is its slot.
     private static let mailboxMark = UInt64.max
 
+    /// - Parameter loop: where it takes part; nil: it has a thread of its own.
     /// - Throws: `DatabaseError` `configuration`, or `unavailable` when the system has no more descriptors.
-    init(_ configuration: DatabaseConfiguration, logger: Logger, observer: (any DatabaseObserver)?) throws(DatabaseError) {
+    init(
+        _ configuration: DatabaseConfiguration,
+        loop: IOLoop? = nil,
+        logger: Logger,
+        observer: (any DatabaseObserver)?
+    ) throws(DatabaseError) {
+        self.loop = loop
         self.configuration = configuration
         self.logger = logger
         self.observer = observer
@@ -69,17 +81,23 @@ final class Reactor: @unchecked Sendable {
             slots: configuration.poolSize,
             backoff: Backoff(first: 50_000_000, limit: configuration.maximumReconnectDelay.nanoseconds)
         )
-        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard epoll >= 0, let mailbox = Mailbox() else {
-            if epoll >= 0 { close(epoll) }
+        capacity = configuration.poolSize + 1
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        guard descriptor >= 0, let mailbox = Mailbox(loop: loop) else {
+            if descriptor >= 0 { close(descriptor) }
+            events.deallocate()
             throw DatabaseError(.unavailable, detail: "no more descriptors")
         }
         self.mailbox = mailbox
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.mailboxMark))
-        epoll_ctl(epoll, EPOLL_CTL_ADD, mailbox.eventfd, &event)
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, mailbox.eventfd, &event)
     }
 
-    deinit { close(epoll) }
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
 
     /// The state of the pool after the loop's last turn.
     var currentHealth: DatabaseHealth {
@@ -89,15 +107,16 @@ final class Reactor: @unchecked Sendable {
         return health
     }
 
-    /// Starts the thread; returns when all connections are up, or an attempt has failed.
+    /// Starts the thread, or joins the loop; returns when all connections are up, or an attempt has failed.
     ///
     /// - Parameter spawn: Starts a thread of this name; false when it cannot.
     /// - Throws: `DatabaseError` `unavailable` when the system has no more threads. Jobs submitted meanwhile and later fail with
     ///   `stopped`.
-    func start(spawn: (String, @escaping @Sendable () -> Void) -> Bool = spawnThread) async throws {
+    func start(spawn: (String, @escaping @Sendable () -> Void) -> Bool = { spawnThread(named: $0, $1) }) async throws {
         try await withUnsafeThrowingContinuation { (started: UnsafeContinuation<Void, any Error>) in
             firstAttempt = started
-            if !spawn("database", { self.run() }) {
+            let isStarted = loop.map { $0.add(self) } ?? spawn("database") { self.run() }
+            if !isStarted {
                 firstAttempt = nil
                 // No thread will read the mailbox.
                 end()
@@ -106,36 +125,52 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// The thread's body.
+    /// The body of a thread of its own.
     private func run() {
-        let capacity = configuration.poolSize + 1
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
-        defer { events.deallocate() }
         while true {
             let timeout: Int32 = mailbox.fallAsleep() ? (isQuiet ? -1 : Int32(Self.tick / 1_000_000)) : 0
-            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
-            now = monotonicNanoseconds()
-            for index in 0..<Int(max(0, count)) {
-                let mark = events[index].data.u64
-                if mark == Self.mailboxMark {
-                    mailbox.wasWoken()
-                } else if let connection = connections[Int(mark)] {
-                    answer(on: connection)
-                }
-            }
-            for command in mailbox.take() { obey(command) }
-            dispatch()
-            flush()
-            if now >= nextTick {
-                nextTick = now + Self.tick
-                lookAtWaits()
-                dispatch()
-                flush()
-            }
-            connectNext()
-            publish()
+            work(on: epoll_wait(descriptor, events, Int32(capacity), timeout))
             if isOver { return end() }
         }
+    }
+
+    // MARK: on a loop
+
+    func turn(isReadable: Bool) -> LoopMembership {
+        work(on: isReadable ? epoll_wait(descriptor, events, Int32(capacity), 0) : 0)
+        guard isOver else { return .stay }
+        end()
+        return .leave
+    }
+
+    func rest() -> Int32? { mailbox.fallAsleep() ? (isQuiet ? -1 : Int32(Self.tick / 1_000_000)) : nil }
+
+    func ended() { end() }
+
+    // MARK: a turn
+
+    /// Reads what has arrived on `count` sockets, and does what it and the commands require.
+    private func work(on count: Int32) {
+        now = monotonicNanoseconds()
+        for index in 0..<Int(max(0, count)) {
+            let mark = events[index].data.u64
+            if mark == Self.mailboxMark {
+                mailbox.wasWoken()
+            } else if let connection = connections[Int(mark)] {
+                answer(on: connection)
+            }
+        }
+        for command in mailbox.take() { obey(command) }
+        dispatch()
+        flush()
+        if now >= nextTick {
+            nextTick = now + Self.tick
+            lookAtWaits()
+            dispatch()
+            flush()
+        }
+        connectNext()
+        publish()
     }
 
     /// Whether there is nothing to do until a command arrives or a socket is ready.
@@ -172,10 +207,10 @@ final class Reactor: @unchecked Sendable {
 
     func watch(_ connection: Connection) {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64(connection.slot)))
-        epoll_ctl(epoll, EPOLL_CTL_ADD, connection.socket, &event)
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, connection.socket, &event)
     }
 
-    func unwatch(_ connection: Connection) { epoll_ctl(epoll, EPOLL_CTL_DEL, connection.socket, nil) }
+    func unwatch(_ connection: Connection) { epoll_ctl(descriptor, EPOLL_CTL_DEL, connection.socket, nil) }
 
     /// Starts or stops watching for room to write.
     func watchWriting(_ connection: Connection, _ wanted: Bool) {
@@ -183,6 +218,6 @@ final class Reactor: @unchecked Sendable {
         connection.watchesWriting = wanted
         let interest = wanted ? EPOLLIN.rawValue | EPOLLOUT.rawValue : EPOLLIN.rawValue
         var event = epoll_event(events: interest, data: epoll_data_t(u64: UInt64(connection.slot)))
-        epoll_ctl(epoll, EPOLL_CTL_MOD, connection.socket, &event)
+        epoll_ctl(descriptor, EPOLL_CTL_MOD, connection.socket, &event)
     }
 }

@@ -136,8 +136,8 @@ import Testing
             [:], ["principal-user": id], ["principal-role": "root", "principal-user": id],
             ["principal-role": "user", "principal-user": "me"],
             ["principal-role": "user", "principal-user": id, "principal-session": "?"],
-        ] { #expect(CallContext(headers: headers, timeout: .seconds(1)).principal == nil) }
-        let user = CallContext(headers: ["principal-role": "user", "principal-user": id], timeout: .seconds(1))
+        ] { #expect(CallContext(CallFields(headers), timeout: .seconds(1)).principal == nil) }
+        let user = CallContext(CallFields(["principal-role": "user", "principal-user": id]), timeout: .seconds(1))
         #expect(throws: Never.self) { try user.requireUser() }
         for role in [Principal.Role.guest, .service] {
             let context = CallContext(principal: Principal(userID: UserID(high: 1, low: 1), role: role))
@@ -146,13 +146,46 @@ import Testing
         #expect(throws: ServiceError.self) { try CallContext().requireUser() }
     }
 
+    @Test func `a context arrives as it was sent, as one header or as many`() {
+        let user = UserID(high: 1, low: 1)
+        var full = CallContext(
+            requestID: "r-1",
+            deadline: Instant(milliseconds: 1_900_000_000_000),
+            principal: Principal(userID: user, role: .admin, sessionID: SessionID(high: 2, low: 2)),
+            idempotencyKey: "k-1",
+            clientAddress: IPAddress("2001:db8::1")
+        )
+        full.keyLifetime = .seconds(120)
+        var bare = CallContext(requestID: "two words", deadline: Instant(milliseconds: 1), idempotencyKey: "-")
+        bare.requestID = "two words"
+        for context in [full, bare] {
+            let fields = CallFields(context.headers)
+            let single = CallFields(
+                CallFields.Name.allCases.reduce(into: BusHeaders()) { headers, name in
+                    if let value = fields[name] { headers.append(name.header, value) }
+                }
+            )
+            for read in [fields, single] {
+                let parent = read[.traceparent].flatMap { TraceContext(traceparent: $0) }
+                let arrived = CallContext(read, timeout: .seconds(1), parent: parent)
+                #expect(parent == context.trace)
+                #expect(arrived.requestID == context.requestID && arrived.deadline == context.deadline)
+                #expect(arrived.principal == context.principal && arrived.clientAddress == context.clientAddress)
+                #expect(arrived.idempotencyKey == context.idempotencyKey && arrived.keyLifetime == context.keyLifetime)
+            }
+        }
+        #expect(full.headers.fields.count == 1)
+        #expect(CallFields(["call": "- r 5 user x y z 1 k of a later version"])[.idempotencyKey] == "k")
+        #expect(CallFields(["call": ""])[.requestID] == nil)
+    }
+
     @Test func `deadlines are bounded`() {
         for text in ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "soon"] {
-            let context = CallContext(headers: ["deadline": text], timeout: .seconds(5))
+            let context = CallContext(CallFields(["deadline": text]), timeout: .seconds(5))
             #expect(context.deadline >= .epoch)
             #expect(Tick(deadline: context.deadline) > Tick(nanoseconds: 0))
         }
-        #expect(CallContext(headers: [:], timeout: .seconds(5)).remaining > .seconds(4))
+        #expect(CallContext(CallFields([:]), timeout: .seconds(5)).remaining > .seconds(4))
     }
 
     @Test func `a child keeps the request and never waits longer`() {

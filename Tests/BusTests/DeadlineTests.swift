@@ -154,12 +154,16 @@ import Testing
         #expect(PendingRequests(inboxPrefix: "_INBOX.test").subject != requests.subject)
     }
 
-    @Test func `an instance puts its id into the subject of its reply, and nothing else is read as one`() {
+    @Test func `an instance appends its id to the subject of its reply, and nothing else is read as one`() {
         let instance = InstanceID(number: 0xFE)
-        #expect(ReplySubject.from(instance, "_INBOX.a.1.any") == "_INBOX.a.1.00000000000000fe")
-        for other in ["_INBOX.a.1.00000000000000ff", "_INBOX.a", "_INBOX.many"] {
-            #expect(ReplySubject.from(instance, other) == other)
+        for ours in ["_INBOX.a.00000000000000ab.any", "_INBOX.a.00000000000000ab.00000000000000ff"] {
+            #expect(ReplySubject.from(instance, ours) == ours + ".00000000000000fe")
         }
+        for other in [
+            "_INBOX.a.1.any", "_INBOX.a.1.00000000000000ff", "_INBOX.a", "_INBOX.many", "_INBOX.a.00000000000000ab.one", ".any",
+            "any", "",
+            "00000000000000ab.any", "_INBOX.a.00000000000000AB.any",
+        ] { #expect(ReplySubject.from(instance, other) == other) }
         #expect(ReplySubject.instance("_INBOX.a.1.00000000000000fe") == instance)
         for other in ["_INBOX.a.1.any", "_INBOX.a.1.0000000000000FFE", "short", ""] {
             #expect(ReplySubject.instance(other) == nil)

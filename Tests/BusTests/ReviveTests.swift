@@ -33,7 +33,7 @@ private final class Dialing: Sendable {
 
     func connect(_ server: NatsServer, logger: Logger = quiet) async throws -> BusConnection {
         let configuration = BusConfiguration(url: server.url, reconnectWait: .milliseconds(20))
-        return try await BusConnection.connect(configuration, logger: logger) { [self] configuration, key in
+        return try await BusConnection.connect(configuration, logger: logger) { [self] configuration, loop, key in
             let number = state.withLock { state in
                 state.begun += 1
                 state.running += 1
@@ -42,7 +42,7 @@ private final class Dialing: Sendable {
             }
             defer { state.withLock { $0.running -= 1 } }
             let events = ClosedEvents(forwardingTo: Callbacks.connections.target(key.pointer))
-            let result = NatsOptions.connect(configuration, events: CallbackKey(Callbacks.connections.add(events)))
+            let result = NatsOptions.connect(configuration, loop: loop, events: CallbackKey(Callbacks.connections.add(events)))
             guard let handle = result.0 else { return result }
             state.withLock { $0.handles.append(handle) }
             made(number, handle)

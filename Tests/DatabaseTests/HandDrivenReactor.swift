@@ -1,5 +1,6 @@
 import Glibc
 import Kernel
+import Loop
 import TestSupport
 import Testing
 

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import Synchronization
 
-/// One connection: Hummingbird's HTTP/1 with the gateway's own rules behind the parser.
+/// One connection: Hummingbird's HTTP/1 with the gateway's own rules behind the parser, and the short way for ordinary requests.
 struct GatewayChannel: ServerChildChannel {
     /// A connection that waits to be handled.
     struct Value: ServerChildChannelValue {
@@ -24,6 +24,7 @@ struct GatewayChannel: ServerChildChannel {
     }
 
     let http: HTTP1Channel
+    let service: HTTPService
     let refusals: Refusals
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -38,6 +39,8 @@ struct GatewayChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(ConnectionHandler(refusals), position: .after(parser))
+            let last = try pipeline.handler(type: HTTPConnectionStateHandler.self)
+            try pipeline.addHandler(DirectRequests(service, on: channel.eventLoop), position: .after(last))
             return value
         }
     }

@@ -12,12 +12,44 @@ struct HTTPService: Sendable {
 
     init(_ responder: GatewayResponder) { self.responder = responder }
 
+    /// A reply that is there as a whole.
+    struct Reply: Sendable {
+        let head: HTTPResponse
+        let body: ByteBuffer
+    }
+
+    /// Whether `reply` may answer a request: it is small, and a reply in JSON.
+    func answersDirectly(_ head: HTTPRequest) -> Bool {
+        let headers = head.headerFields
+        guard headers[.expect] == nil, headers[.transferEncoding] == nil, headers[.contentEncoding] == nil,
+            headers[.contentLength].map({ Int($0) ?? .max }) ?? 0 <= Self.mostDirectBytes
+        else { return false }
+        return responder.answersWithJSON(method: head.method, path: head.path ?? "")
+    }
+
+    /// Bodies up to here are collected on the event loop.
+    private static let mostDirectBytes = 16 << 10
+
+    /// Answers one request that `answersDirectly`.
+    func reply(to request: Request, _ channel: any Channel) async -> Reply {
+        let response = await response(to: request, channel)
+        let body = CollectedBody()
+        // It only collects, and throws nothing.
+        try? await response.body.write(body)
+        return Reply(head: response.head, body: body.buffer)
+    }
+
+    private func response(to request: Request, _ channel: any Channel) async -> Response {
+        var response = await responder.respond(to: request, context: GatewayContext(channel: channel))
+        response.headers[.date] = date.now()
+        return response
+    }
+
     /// Answers one request.
     ///
     /// - Throws: when the reply cannot be written.
     func answer(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
-        var response = await responder.respond(to: request, context: GatewayContext(channel: channel))
-        response.headers[.date] = date.now()
+        let response = await response(to: request, channel)
         do { try await writer.write(response: response.head, body: response.body) } catch is HTTPParserError {
             // What Hummingbird answers with another reply, when this one has begun.
             throw Unfinished()
@@ -25,6 +57,17 @@ struct HTTPService: Sendable {
     }
 
     private struct Unfinished: Error {}
+}
+
+/// Keeps what is written. Only for the task that writes.
+private final class CollectedBody: ResponseBodyWriter {
+    private(set) var buffer = ByteBuffer()
+
+    func write(_ buffer: ByteBuffer) async throws {
+        if self.buffer.readableBytes == 0 { self.buffer = buffer } else { self.buffer.writeImmutableBuffer(buffer) }
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }
 
 /// The value of `Date`, made once a second.

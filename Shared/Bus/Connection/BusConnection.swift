@@ -1,6 +1,7 @@
 internal import CNats
 public import Kernel
 public import Logging
+public import Loop
 internal import Synchronization
 
 /// Why there is no connection at start. Never shows credentials.
@@ -14,7 +15,7 @@ public struct BusConnectionError: Error, CustomStringConvertible {
 }
 
 /// Makes one connection of nats.c, or returns the reason for the failure. Blocks.
-typealias Dialer = @Sendable (BusConfiguration, CallbackKey) -> (NatsHandle?, natsStatus)
+typealias Dialer = @Sendable (BusConfiguration, IOLoop, CallbackKey) -> (NatsHandle?, natsStatus)
 
 /// What happens to a connection as a whole.
 enum ConnectionEvent: Sendable {
@@ -42,6 +43,9 @@ public final class BusConnection: Sendable {
     let link = Mutex(ConnectionLink<NatsHandle>())
     let dialer: Dialer
     let eventsKey = Mutex(CallbackKey(nil))
+    /// The loop that serves it: messages arrive on its thread.
+    public let loop: IOLoop
+    private let ownsLoop: Bool
     private let subscriptions = Mutex<[ObjectIdentifier: BusSubscription]>([:])
     private let watchers = Mutex(Watchers())
     private let refusals = Atomic(0)
@@ -52,7 +56,18 @@ public final class BusConnection: Sendable {
         var hasEnded = false
     }
 
-    private init(_ configuration: BusConfiguration, logger: Logger, observer: (any RPCObserver)?, dialer: @escaping Dialer) {
+    private init(
+        _ configuration: BusConfiguration,
+        loop: IOLoop?,
+        logger: Logger,
+        observer: (any RPCObserver)?,
+        dialer: @escaping Dialer
+    ) throws {
+        guard let served = loop ?? IOLoop(name: "bus"), loop != nil || served.start() else {
+            throw BusConnectionError(reason: "the system has no more threads or descriptors", isPassing: false)
+        }
+        self.loop = served
+        ownsLoop = loop == nil
         self.configuration = configuration
         self.logger = logger
         self.observer = observer
@@ -60,24 +75,32 @@ public final class BusConnection: Sendable {
         self.requests = PendingRequests(inboxPrefix: configuration.inboxPrefix)
     }
 
-    deinit { Callbacks.connections.remove(eventsKey.withLock { $0.pointer }) }
+    deinit {
+        Callbacks.connections.remove(eventsKey.withLock { $0.pointer })
+        link.withLock { $0.handle }?.socket.end()
+        if ownsLoop { loop.stop() }
+    }
 
     /// Connects, trying for up to `configuration.connectTimeout`.
     ///
-    /// - Parameter observer: Notified of every call.
+    /// - Parameters:
+    ///   - loop: serves it, and is stopped by its owner after `close`; nil: one of its own.
+    ///   - observer: Notified of every call.
     /// - Throws: `BusConnectionError` when the broker cannot be reached in that time, or at once when it refuses the credentials;
     ///   `CancellationError`.
     public static func connect(
         _ configuration: BusConfiguration,
+        loop: IOLoop? = nil,
         logger: Logger,
         observer: (any RPCObserver)? = nil
     ) async throws -> BusConnection {
-        try await connect(configuration, logger: logger, observer: observer, dialer: NatsOptions.connect)
+        try await connect(configuration, loop: loop, logger: logger, observer: observer, dialer: NatsOptions.connect)
     }
 
     /// As the public one; `dialer` makes the connections.
     static func connect(
         _ configuration: BusConfiguration,
+        loop: IOLoop? = nil,
         logger: Logger,
         observer: (any RPCObserver)? = nil,
         dialer: @escaping Dialer
@@ -86,11 +109,13 @@ public final class BusConnection: Sendable {
         guard Subject.isPublishable(configuration.inboxPrefix), "\(configuration.inboxPrefix).".hasPrefix("_INBOX.") else {
             throw BusConnectionError(reason: "the inbox prefix must be _INBOX or below it", isPassing: false)
         }
-        let connection = BusConnection(configuration, logger: logger, observer: observer, dialer: dialer)
+        let connection = try BusConnection(configuration, loop: loop, logger: logger, observer: observer, dialer: dialer)
         let key = CallbackKey(Callbacks.connections.add(WeakEvents(connection)))
         connection.eventsKey.withLock { $0 = key }
         do {
-            try connection.subscribe(connection.requests.subject, queue: nil, target: connection.requests)
+            for subject in connection.requests.subjects {
+                try connection.subscribe(subject, queue: nil, target: connection.requests)
+            }
             try await connection.establish(until: Tick.now() + configuration.connectTimeout)
         } catch {
             await connection.close()
@@ -128,7 +153,7 @@ public final class BusConnection: Sendable {
     /// - Parameters:
     ///   - subject: The subject to receive.
     ///   - queue: A queue group, of which one member gets each message.
-    ///   - handler: Runs on a delivery thread, for one message at a time. It must not block.
+    ///   - handler: Runs for one message at a time, on the loop's thread, or for an inbox on one of its own. It must not block.
     /// - Throws: `ServiceError` when the subject is invalid.
     @discardableResult
     public func subscribe(
@@ -153,7 +178,7 @@ public final class BusConnection: Sendable {
     /// - Parameter limit: How long that may take; the rest is dropped. The last flush gets one more second.
     public func drain(within limit: Interval = .seconds(10)) async {
         let end = Tick.now() + limit
-        let others = subscriptions.withLock { $0.values.filter { $0.subject != self.requests.subject } }
+        let others = subscriptions.withLock { $0.values.filter { !self.requests.subjects.contains($0.subject) } }
         await BusSubscription.drain(others, within: limit)
         while requests.count > 0, Tick.now() < end, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
         let left = Interval.milliseconds(Int64((end - Tick.now()) / .milliseconds(1)))
@@ -169,6 +194,7 @@ public final class BusConnection: Sendable {
         notifyWatchers(.closed)
         for subscription in subscriptions.withLock({ Array($0.values) }) { subscription.cancel() }
         if let handle { await Blocking.run { handle.close() } }
+        if ownsLoop { loop.stop() }
         Callbacks.connections.remove(eventsKey.withLock { $0.pointer })
     }
 
@@ -222,7 +248,10 @@ public final class BusConnection: Sendable {
             throw .validation(field: "subject", "is not a subject")
         }
         let receiver = MessageReceiver(subject: subject, target: target) { [weak self] in self?.refused($0, at: subject) }
-        let subscription = BusSubscription(subject: subject, queue: queue, receiver: receiver) { [weak self] ended in
+        // Where the broker may answer instead of a responder.
+        let hasThread = subject.hasPrefix("_INBOX.") && subject != requests.replies
+        let subscription = BusSubscription(subject: subject, queue: queue, hasThread: hasThread, receiver: receiver) {
+            [weak self] ended in
             _ = self?.subscriptions.withLock { $0.removeValue(forKey: ObjectIdentifier(ended)) }
         }
         // Registered before the connection is read: a reconnect that runs meanwhile finds it here.

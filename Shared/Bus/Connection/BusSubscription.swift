@@ -9,27 +9,35 @@ public final class BusSubscription: Sendable {
     /// The queue group, of which one member gets each message; nil: every message.
     public let queue: String?
 
-    private let state: Mutex<State>
+    private let receiver: MessageReceiver
+    /// Of the receiver inside nats.c, for a subscription with a thread of its own.
+    private let key: CallbackKey?
+    private let state = Mutex(State())
     private let ended: @Sendable (BusSubscription) -> Void
 
     private struct State {
-        let key: CallbackKey
         var native: NativeSubscription?
+        /// Where its messages are taken from, and by which connection.
+        var mailbox: (LoopMailbox, LoopSocket)?
         /// The number of the connection that it is attached to; 0 before the first.
         var generation = 0
         var hasEnded = false
     }
 
+    /// - Parameter hasThread: nats.c passes the messages, on a thread of their own; otherwise the loop does. The broker's 503, that there is no
+    ///   responder, comes only this way: a synchronous subscription of nats.c throws it away.
     init(
         subject: String,
         queue: String?,
+        hasThread: Bool,
         receiver: MessageReceiver,
         ended: @escaping @Sendable (BusSubscription) -> Void
     ) {
         self.subject = subject
         self.queue = queue
         self.ended = ended
-        self.state = Mutex(State(key: CallbackKey(Callbacks.messages.add(receiver))))
+        self.receiver = receiver
+        key = hasThread ? CallbackKey(Callbacks.messages.add(receiver)) : nil
     }
 
     /// Subscribes on a connection: the first one, or one that replaces it.
@@ -40,21 +48,25 @@ public final class BusSubscription: Sendable {
             guard !state.hasEnded, generation > state.generation else { return NATS_OK }
             var pointer: OpaquePointer?
             let status =
-                if let queue {
-                    natsConnection_QueueSubscribe(
-                        &pointer,
-                        handle.pointer,
-                        subject,
-                        queue,
-                        natsMessageArrived,
-                        state.key.pointer
-                    )
+                if let key, let queue {
+                    natsConnection_QueueSubscribe(&pointer, handle.pointer, subject, queue, natsMessageArrived, key.pointer)
+                } else if let key {
+                    natsConnection_Subscribe(&pointer, handle.pointer, subject, natsMessageArrived, key.pointer)
+                } else if let queue {
+                    natsConnection_QueueSubscribeSync(&pointer, handle.pointer, subject, queue)
                 } else {
-                    natsConnection_Subscribe(&pointer, handle.pointer, subject, natsMessageArrived, state.key.pointer)
+                    natsConnection_SubscribeSync(&pointer, handle.pointer, subject)
                 }
             guard status == NATS_OK, let pointer else { return status }
-            state.native = NativeSubscription(pointer)
+            let native = NativeSubscription(pointer)
+            state.native = native
             state.generation = generation
+            if key == nil {
+                let mailbox = LoopMailbox(native, receiver)
+                if let (old, socket) = state.mailbox { socket.remove(old) }
+                state.mailbox = (mailbox, handle.socket)
+                handle.socket.add(mailbox)
+            }
             return natsSubscription_SetPendingLimits(pointer, NatsOptions.pendingMessages, NatsOptions.pendingBytes)
         }
     }
@@ -95,7 +107,12 @@ public final class BusSubscription: Sendable {
     }
 
     private func finish() {
-        Callbacks.messages.remove(state.withLock { $0.key.pointer })
+        if let key { Callbacks.messages.remove(key.pointer) }
+        let mailbox = state.withLock { state in
+            defer { state.mailbox = nil }
+            return state.mailbox
+        }
+        if let (mailbox, socket) = mailbox { socket.remove(mailbox) }
         ended(self)
     }
 }
@@ -108,7 +125,7 @@ struct CallbackKey: @unchecked Sendable {
 }
 
 /// One `natsSubscription`, destroyed when the last reference is released.
-private final class NativeSubscription: @unchecked Sendable {
+final class NativeSubscription: @unchecked Sendable {
     // nats.c locks internally.
     let pointer: OpaquePointer
 

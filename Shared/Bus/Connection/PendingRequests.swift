@@ -4,9 +4,9 @@ internal import Kernel
 
 /// The open requests of one connection: a `RequestTable` with its inbox, its timer and its continuations.
 ///
-/// The reply subject of a request is `<inbox prefix>.<name>.<token>.any`; an instance of a service that answers replaces `any` by its own id,
-/// so that each reply says whose it is and no header is needed. A request to one instance has that instance's id from the beginning, so that
-/// the broker's 503 says which instance has ended. Other software replies to the subject as it is.
+/// The reply subject of a request is `<inbox prefix>.<name>.<token>.any`; an instance of a service that answers appends its own id, so that
+/// each reply says whose it is and no header is needed. A request to one instance has that instance's id in the place of `any`, so that the
+/// broker's 503 says which instance has ended. Other software replies to the subject as it is.
 ///
 /// Every service may publish to every inbox, and a service that was called once knows the prefix of this connection's inbox. So
 /// each request has a token of 64 unguessable bits.
@@ -24,8 +24,12 @@ final class PendingRequests: MessageTarget {
         var wakeAt: Tick? { table.wakeAt }
     }
 
-    /// What to subscribe to: `<inbox prefix>.<name>.*.*`.
+    /// Where the broker and other software answer: `<inbox prefix>.<name>.*.*`.
     var subject: String { prefix + "*.*" }
+    /// Where instances answer: `<inbox prefix>.<name>.*.*.*`.
+    var replies: String { prefix + "*.*.*" }
+    /// What to subscribe to.
+    var subjects: [String] { [subject, replies] }
     private let prefix: String
     private let prefixLength: Int
     private let pending = TimedMutex(Pending(), label: "bus.deadlines")
@@ -127,14 +131,15 @@ final class PendingRequests: MessageTarget {
 
     /// The request that a message is for, and whose it is.
     private func address(of message: OpaquePointer) -> (token: UInt64, instance: InstanceID?)? {
-        // The whole subject was compared with the subscription's (`MessageReceiver`): what follows the prefix are two tokens.
+        // The whole subject was compared with the subscription's (`MessageReceiver`): what follows the prefix are two or three tokens.
         guard let subject = natsMsg_GetSubject(message) else { return nil }
         let end = prefixLength + Self.digits
-        let length = strnlen(subject, end + 1 + Self.digits + 1)
+        let length = strnlen(subject, end + 2 * (1 + Self.digits) + 1)
         guard length > end + 1, subject[end] == CChar(bitPattern: UInt8(ascii: ".")),
             let token = Hex.value(UnsafeRawBufferPointer(start: subject + prefixLength, count: Self.digits))
         else { return nil }
-        let last = UnsafeRawBufferPointer(start: subject + end + 1, count: length - end - 1)
+        let rest = UnsafeRawBufferPointer(start: subject + end + 1, count: length - end - 1)
+        let last = UnsafeRawBufferPointer(rebasing: rest[(rest.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? 0)...])
         if last.elementsEqual(ReplySubject.any.utf8) { return (token, nil) }
         return InstanceID(last).map { (token, $0) }
     }
@@ -150,13 +155,26 @@ final class PendingRequests: MessageTarget {
 
 /// The subjects of replies.
 enum ReplySubject {
-    /// The last token until an instance puts its own id there.
+    /// The last token of a request to any instance.
     static let any = "any"
 
-    /// Where an instance sends its reply.
+    /// Where an instance sends its reply: to a subject of our own form with its id appended.
     static func from(_ instance: InstanceID, _ subject: String) -> String {
-        guard subject.utf8.suffix(4).elementsEqual(".any".utf8) else { return subject }
-        return String(subject.dropLast(any.count)) + instance.text
+        guard subject.utf8.withContiguousStorageIfAvailable(isOurs) ?? false else { return subject }
+        var reply = subject
+        reply.append(".")
+        reply.append(instance.text)
+        return reply
+    }
+
+    /// Whether a subject ends with a token and `any` or an instance's id.
+    private static func isOurs(_ subject: UnsafeBufferPointer<UInt8>) -> Bool {
+        let dot = UInt8(ascii: ".")
+        let isForAny = subject.count > 4 && subject.suffix(4).elementsEqual(".any".utf8)
+        let end = subject.count - (isForAny ? 4 : 17)
+        guard end > 17, subject[end] == dot, subject[end - 17] == dot, Hex.value(subject[end - 16..<end]) != nil
+        else { return false }
+        return isForAny || InstanceID(subject[(end + 1)...]) != nil
     }
 
     /// Whose reply came at a subject; nil when it does not say.

@@ -35,7 +35,7 @@ extension BusConnection {
         let key = eventsKey.withLock { $0 }
         while true {
             try Task.checkCancellation()
-            let (handle, status) = await Blocking.run { [configuration, dialer] in dialer(configuration, key) }
+            let (handle, status) = await Blocking.run { [configuration, loop, dialer] in dialer(configuration, loop, key) }
             if let handle { return handle }
             let isTransient = [NATS_NO_SERVER, NATS_TIMEOUT, NATS_IO_ERROR, NATS_CONNECTION_CLOSED].contains(status)
             guard isTransient, let end, Tick.now() < end else {

@@ -7,7 +7,7 @@ protocol MessageTarget: AnyObject, Sendable {
     /// they have in the stream.
     var judgesSubjects: Bool { get }
 
-    /// A message arrived, on a delivery thread of nats.c. The receiver owns it.
+    /// A message arrived, on the loop's thread or one of nats.c. The receiver owns it.
     func arrived(_ message: OpaquePointer)
 }
 
@@ -78,6 +78,7 @@ final class CallbackTable<Target: Sendable>: Sendable {
 
 enum Callbacks {
     static let messages = CallbackTable<MessageReceiver>()
+    static let sockets = CallbackTable<LoopSocket>()
     static let connections = CallbackTable<any ConnectionTarget>()
 }
 

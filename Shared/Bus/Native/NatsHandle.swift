@@ -7,8 +7,13 @@ internal import Synchronization
 final class NatsHandle: @unchecked Sendable {
     // nats.c locks internally: a connection may be used from any thread.
     let pointer: OpaquePointer
+    /// Where the loop serves it.
+    let socket: LoopSocket
 
-    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+    init(_ pointer: OpaquePointer, _ socket: LoopSocket) {
+        self.pointer = pointer
+        self.socket = socket
+    }
 
     deinit { natsConnection_Destroy(pointer) }
 
@@ -30,8 +35,11 @@ final class NatsHandle: @unchecked Sendable {
         return count
     }
 
-    /// Closes it. May block for as long as the write deadline.
-    func close() { natsConnection_Close(pointer) }
+    /// Closes it. What was just published is sent, as far as the broker takes it at once. May block.
+    func close() {
+        natsConnection_ProcessWriteEvent(pointer)
+        natsConnection_Close(pointer)
+    }
 
     /// Publishes one message.
     ///
@@ -41,6 +49,9 @@ final class NatsHandle: @unchecked Sendable {
             throw .validation(field: "subject", "is not a subject")
         }
         guard body.count <= Int32.max else { throw .tooLarge }
+        guard natsConnection_Buffered(pointer) < NatsOptions.reconnectBufferBytes else {
+            throw .unavailable("The message bus does not answer.")
+        }
         if !headers.isEmpty { try headers.check() }
         let status = body.withUnsafeBytes { bytes -> natsStatus in
             var message: OpaquePointer?

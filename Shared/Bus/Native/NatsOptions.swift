@@ -1,34 +1,58 @@
 internal import CNats
 internal import Glibc
 internal import Kernel
+internal import Loop
 internal import Synchronization
 
 /// The options of nats.c.
 enum NatsOptions {
-    /// A publish that cannot be written for this long breaks the connection; otherwise it would block for seconds.
+    /// A broker that takes nothing of what waits for this long is left for another connection.
     static let writeDeadlineMilliseconds: Int64 = 500
-    /// Bytes that may be published while the broker is down; beyond it publishing fails.
+    /// Bytes that may be published while the broker is down or takes nothing; beyond it publishing fails.
     static let reconnectBufferBytes: Int32 = 8 << 20
-    /// Messages that may wait for a delivery thread, for each subscription; beyond it they are dropped and reported.
+    /// Messages that may wait for the loop, for each subscription; beyond it they are dropped and reported.
     static let pendingMessages: Int32 = 65_536
-    /// Bytes that may wait for a delivery thread, for each subscription.
+    /// Bytes that may wait for the loop, for each subscription.
     static let pendingBytes: Int32 = 128 << 20
+
+    /// Opens nats.c without its spin locks: a thread that spins takes the processor from the one that it waits for.
+    private static let library: natsStatus = nats_Open(0)
 
     /// Connects once.
     ///
+    /// - Parameter loop: serves the connection.
     /// - Returns: The connection, or the reason for the failure.
-    static func connect(_ configuration: BusConfiguration, events: CallbackKey) -> (NatsHandle?, natsStatus) {
-        if let threads = configuration.deliveryThreads { nats_SetMessageDeliveryPoolSize(Int32(clamping: max(1, threads))) }
+    static func connect(_ configuration: BusConfiguration, loop: IOLoop, events: CallbackKey) -> (NatsHandle?, natsStatus) {
+        _ = library
+        guard let socket = LoopSocket(loop: loop) else { return (nil, NATS_NO_MEMORY) }
+        let key = CallbackKey(Callbacks.sockets.add(socket))
+        let (handle, status) = connect(configuration, socket, key, events)
+        guard let handle, socket.serve(handle) else {
+            Callbacks.sockets.remove(key.pointer)
+            return (nil, handle == nil ? status : NATS_CONNECTION_CLOSED)
+        }
+        return (handle, NATS_OK)
+    }
+
+    private static func connect(
+        _ configuration: BusConfiguration,
+        _ socket: LoopSocket,
+        _ key: CallbackKey,
+        _ events: CallbackKey
+    ) -> (NatsHandle?, natsStatus) {
         var options: OpaquePointer?
         var status = natsOptions_Create(&options)
         guard status == NATS_OK, let options else { return (nil, status) }
         defer { natsOptions_Destroy(options) }
         status = apply(configuration, events.pointer, to: options)
+        if status == NATS_OK {
+            status = natsOptions_SetEventLoop(options, key.pointer, natsAttach, natsWantsInput, natsWantsOutput, natsDetach)
+        }
         guard status == NATS_OK else { return (nil, status) }
         var connection: OpaquePointer?
         status = natsConnection_Connect(&connection, options)
         guard status == NATS_OK, let connection else { return (nil, status == NATS_OK ? NATS_ERR : status) }
-        return (NatsHandle(connection), NATS_OK)
+        return (NatsHandle(connection, socket), NATS_OK)
     }
 
     private static func apply(
@@ -54,7 +78,6 @@ enum NatsOptions {
             natsOptions_SetPingInterval(options, 1_000),
             natsOptions_SetMaxPingsOut(options, 2),
             natsOptions_SetNoEcho(options, false),
-            natsOptions_UseGlobalMessageDelivery(options, configuration.deliveryThreads != nil),
             natsOptions_SetDisconnectedCB(options, natsDisconnected, events),
             natsOptions_SetReconnectedCB(options, natsReconnected, events),
             natsOptions_SetClosedCB(options, natsClosed, events),

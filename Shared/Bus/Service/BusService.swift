@@ -5,7 +5,7 @@ internal import Synchronization
 /// A service on the bus: endpoints in a queue group that its replicas share, with discovery and statistics by the NATS services
 /// protocol.
 ///
-/// Each request runs in a task of its own, at most `Limits.maxInFlight` at once; further ones are refused with `UNAVAILABLE`
+/// Each request runs in a task of its own on the connection's loop (`LoopExecutor`), at most `Limits.maxInFlight` at once; further ones are refused with `UNAVAILABLE`
 /// immediately. A task is cancelled when the deadline of its request passes.
 public final class BusService: Sendable {
     /// The limits of a service.

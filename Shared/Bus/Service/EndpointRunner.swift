@@ -1,6 +1,7 @@
 internal import CNats
 internal import Kernel
 internal import Logging
+internal import Loop
 internal import Synchronization
 
 /// Answers the requests of one endpoint: admits, runs, replies, counts.
@@ -12,6 +13,7 @@ final class EndpointRunner: MessageTarget {
     private let work: ServiceWork
     private let observer: (any RPCObserver)?
     private let logger: Logger
+    private let executor: LoopExecutor
     private let statistics = Mutex(EndpointStatistics())
 
     init(
@@ -27,6 +29,7 @@ final class EndpointRunner: MessageTarget {
         self.queue = queue
         self.instance = instance
         self.connection = connection
+        self.executor = LoopExecutor(connection.loop)
         self.work = work
         self.observer = observer
         self.logger = logger
@@ -36,7 +39,7 @@ final class EndpointRunner: MessageTarget {
         Discovery.EndpointState(endpoint: endpoint, queue: queue, statistics: statistics.withLock { $0 })
     }
 
-    /// A request arrived at the queue group, on a delivery thread. This must be quick.
+    /// A request arrived at the queue group, on the loop's thread. This must be quick.
     func arrived(_ native: OpaquePointer) { arrived(BusMessage(taking: native)) }
 
     /// A request arrived, at the queue group or for this instance.
@@ -45,8 +48,9 @@ final class EndpointRunner: MessageTarget {
         // A request has an inbox for its reply. A message without one is a reply of the broker or a service that was redirected
         // here on purpose.
         guard message.reply != nil else { return connection.refused(message.subject, at: endpoint.subject) }
-        let parent = message.headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) }
-        let context = CallContext(headers: message.headers, timeout: endpoint.timeout, parent: parent)
+        let fields = CallFields(message.headers)
+        let parent = fields[.traceparent].flatMap { TraceContext(traceparent: $0) }
+        let context = CallContext(fields, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
             // The caller no longer waits: do not spend work on it.
             return record(context, parent, .late, .deadlineExceeded, .zero)
@@ -58,7 +62,7 @@ final class EndpointRunner: MessageTarget {
             record(context, parent, .overloaded, refusal, .zero)
         case .run(let token):
             observer?.started(method: endpoint.subject)
-            let task = Task {
+            let task = Task(executorPreference: executor) { [self] in
                 let result = await answer(message.body, context)
                 // The slot is freed before the reply is sent, so that a caller that reacts to the reply finds it free.
                 work.finish(token)

@@ -1,13 +1,16 @@
 public import Bus
 internal import Kernel
 public import Logging
+public import Loop
 
 extension BusConnection {
     /// Connects, waiting for a broker that is away as long as it takes; logs that it waits. What the connection asks is counted and traced.
     ///
+    /// - Parameter loop: as of `connect`.
     /// - Throws: `BusConnectionError` when the broker refuses the credentials, `CancellationError`.
     public static func waiting(
         _ configuration: BusConfiguration,
+        loop: IOLoop? = nil,
         logger: Logger,
         metrics: Metrics,
         tracer: Tracer
@@ -17,7 +20,7 @@ extension BusConnection {
         let observer = metrics.observer(ofRequestsAs: .client, tracer)
         while true {
             do {
-                return try await connect(configuration, logger: logger, observer: observer)
+                return try await connect(configuration, loop: loop, logger: logger, observer: observer)
             } catch let error as BusConnectionError where error.isPassing {
                 logger.warning("waiting for the bus", metadata: ["error": "\(error)"])
             }

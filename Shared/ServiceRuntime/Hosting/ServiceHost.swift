@@ -3,6 +3,7 @@ internal import Database
 internal import CommonAPI
 public import Kernel
 public import Logging
+internal import Loop
 internal import Outbox
 public import Runtime
 private import Synchronization
@@ -90,8 +91,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
         start("spans") { await tracer.run() }
         let configuration = try databaseConfiguration()
-        let database = try await startDatabase(configuration)
-        let bus = try await connectBus(tracer)
+        let loop = try startLoop()
+        let database = try await startDatabase(configuration, on: loop)
+        let bus = try await connectBus(tracer, on: loop)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
         let presence = ReplicaPresence(configuration, ids: ids, logger: logger)
@@ -212,11 +214,20 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         return pool
     }
 
-    private func startDatabase(_ configuration: DatabaseConfiguration) async throws -> Database {
+    /// The thread of the bus, the database and the handlers.
+    private func startLoop() throws -> IOLoop {
+        guard let loop = IOLoop(name: "\(Module.name) loop"), loop.start() else {
+            throw Settings.Invalid("The system has no more threads or file descriptors.")
+        }
+        lifecycle.started("loop") { loop.stop() }
+        return loop
+    }
+
+    private func startDatabase(_ configuration: DatabaseConfiguration, on loop: IOLoop) async throws -> Database {
         let observer = DatabaseMetrics(metrics)
         let database = Database(configuration, logger: logger, observer: observer)
         observer.watch(database)
-        try await database.start()
+        try await database.start(on: loop)
         lifecycle.started("database") { await database.stop() }
         state.withLock { $0.database = database }
         let sets =
@@ -230,9 +241,10 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         return database
     }
 
-    private func connectBus(_ tracer: Tracer) async throws -> BusConnection {
+    private func connectBus(_ tracer: Tracer, on loop: IOLoop) async throws -> BusConnection {
         let bus = try await BusConnection.waiting(
             try BusConfiguration(settings, name: Module.name),
+            loop: loop,
             logger: logger,
             metrics: metrics,
             tracer: tracer

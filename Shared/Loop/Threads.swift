@@ -1,21 +1,33 @@
 internal import CEpoll
 internal import Glibc
 
-/// Monotonic nanoseconds. Only for waits, never for domain time.
-func monotonicNanoseconds() -> UInt64 {
+/// Nanoseconds of the monotonic clock. Only for waits, never for domain time.
+public func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Runs `body` on a detached thread of its own. False when the system has no more threads.
-func spawnThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+/// The processor time that this thread has used, in nanoseconds.
+func threadNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// Runs `body` on a detached thread of its own.
+///
+/// - Parameters:
+///   - name: of the thread, at most 15 bytes.
+///   - stack: its size in bytes.
+/// - Returns: false when the system has no more threads.
+public func spawnThread(named name: String, stack: Int = 1 << 20, _ body: @escaping @Sendable () -> Void) -> Bool {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    // Enough for TLS and name resolution; the default of 8 MB would waste address space.
-    pthread_attr_setstacksize(&attributes, 1 << 20)
+    // The default is enough for TLS and name resolution; the system's 8 MB would waste address space.
+    pthread_attr_setstacksize(&attributes, stack)
     let argument = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()
     guard pthread_create(&thread, &attributes, runThread, argument.toOpaque()) == 0 else {

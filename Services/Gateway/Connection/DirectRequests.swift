@@ -1,0 +1,172 @@
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// Answers ordinary requests on the connection's own event loop: those that arrive in one piece and get JSON. Everything else goes on to
+/// Hummingbird, which moves each part of a request through two queues to another thread and back.
+///
+/// The last handler before Hummingbird's, so that all others see the same traffic. While it answers, what arrives waits, so replies keep the
+/// order of the requests.
+final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private enum Phase {
+        /// Between requests.
+        case idle
+        /// A request that may be answered here is arriving.
+        case arriving(HTTPRequest, ByteBuffer?)
+        case answering
+        /// Hummingbird has these.
+        case passing
+    }
+
+    /// What has arrived while a request was being answered.
+    private enum Waiting {
+        case part(HTTPRequestPart)
+        case event(ChannelEvent)
+        case error(any Error)
+    }
+
+    private let service: HTTPService
+    private let executor: EventLoopExecutor
+    private var phase = Phase.idle
+    private var waiting: [Waiting] = []
+    /// Hummingbird's requests whose end has not arrived, and whose reply has not ended.
+    private var passing = (arriving: 0, unanswered: 0)
+    private var isReadHeld = false
+
+    init(_ service: HTTPService, on loop: any EventLoop) {
+        self.service = service
+        executor = EventLoopExecutor(loop)
+    }
+
+    // MARK: what arrives
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        switch (phase, part) {
+        case (.answering, _): waiting.append(.part(part))
+        case (.idle, .head(let head)) where service.answersDirectly(head): phase = .arriving(head, nil)
+        case (.arriving(let head, let body), .body(let bytes)):
+            var all = body ?? ByteBuffer()
+            all.writeImmutableBuffer(bytes)
+            phase = .arriving(head, all)
+        case (.arriving(let head, let body), .end): answer(head, body ?? ByteBuffer(), context)
+        default: pass(part, context)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // The rest of a slow body is awaited by the one who limits the time for that.
+        passArriving(context)
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        passArriving(context)
+        if case .answering = phase, let event = event as? ChannelEvent { return waiting.append(.event(event)) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        passArriving(context)
+        if case .answering = phase { return waiting.append(.error(error)) }
+        context.fireErrorCaught(error)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        // One request ahead is enough; a client that sends more waits.
+        if case .answering = phase, !waiting.isEmpty { return isReadHeld = true }
+        context.read()
+    }
+
+    private func passArriving(_ context: ChannelHandlerContext) {
+        guard case .arriving(let head, let body) = phase else { return }
+        pass(.head(head), context)
+        if let body { pass(.body(body), context) }
+    }
+
+    private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head:
+            phase = .passing
+            passing.arriving += 1
+            passing.unanswered += 1
+        case .body: break
+        case .end: passing.arriving -= 1
+        }
+        context.fireChannelRead(wrapInboundOut(part))
+        endPassing()
+    }
+
+    private func endPassing() {
+        if case .passing = phase, passing == (0, 0) { phase = .idle }
+    }
+
+    // MARK: what goes out
+
+    /// Of Hummingbird's replies.
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let part = unwrapOutboundIn(data)
+        context.write(data, promise: promise)
+        guard case .end = part else { return }
+        passing.unanswered -= 1
+        endPassing()
+    }
+
+    private func answer(_ head: HTTPRequest, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        phase = .answering
+        let request = Request(head: head, body: RequestBody(buffer: body))
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let (service, channel) = (service, context.channel)
+        // A client that hangs up does not end it: the service has the request.
+        Task(executorPreference: executor) {
+            let reply = await service.reply(to: request, channel)
+            // On the event loop, which is where a task of this executor runs.
+            let (handler, context) = bound.value
+            handler.send(reply, context)
+        }
+    }
+
+    private func send(_ reply: HTTPService.Reply, _ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(.head(reply.head)), promise: nil)
+        if reply.body.readableBytes > 0 { context.write(wrapOutboundOut(.body(reply.body)), promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        phase = .idle
+        takeWaiting(context)
+    }
+
+    private func takeWaiting(_ context: ChannelHandlerContext) {
+        guard !waiting.isEmpty else { return }
+        let arrived = waiting
+        waiting = []
+        for item in arrived {
+            switch item {
+            case .part(let part): channelRead(context: context, data: wrapInboundOut(part))
+            case .event(let event): userInboundEventTriggered(context: context, event: event)
+            case .error(let error): errorCaught(context: context, error: error)
+            }
+        }
+        channelReadComplete(context: context)
+        if isReadHeld {
+            isReadHeld = false
+            read(context: context)
+        }
+    }
+}
+
+/// Runs tasks on an event loop.
+final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

@@ -1,0 +1,254 @@
+internal import CEpoll
+internal import CNats
+internal import Glibc
+internal import Loop
+internal import Synchronization
+
+/// One connection of nats.c on a loop: reads when the broker has sent, passes the messages to their subscriptions, and writes once a turn what
+/// was published in it.
+///
+/// nats.c's own threads only reconnect and send pings. Its interface for foreign loops would still pass messages to callbacks on threads of
+/// their own, so all subscriptions are synchronous ones, which are emptied here. Its write deadline does not hold here either; `flush` has its
+/// own.
+///
+/// `@unchecked Sendable`: what is marked so is used by the loop's thread only.
+final class LoopSocket: LoopParticipant, @unchecked Sendable {
+    /// An epoll set with the connection's socket, so that a reconnect replaces the socket and nothing else.
+    let descriptor: Int32
+    let loop: IOLoop
+    private let state = Mutex(State())
+    /// Whether nats.c has something to write.
+    private let hasOutput = Atomic(false)
+    private let hasEnded = Atomic(false)
+
+    private struct State {
+        var socket: Int32 = -1
+        var isWatchingOutput = false
+        /// What keeps nats.c's connection in memory while the loop uses it.
+        var owner: NatsHandle?
+        var mailboxes: [LoopMailbox] = []
+        var version = 0
+    }
+
+    // Only for the thread.
+    private var owner: NatsHandle?
+    private var mailboxes: [LoopMailbox] = []
+    private var version = 0
+    private var received: UInt64 = 0
+    private var stall: (since: UInt64, buffered: Int32)?
+    private var statistics: OpaquePointer?
+
+    /// - Returns: nil when the system has no more descriptors.
+    init?(loop: IOLoop) {
+        self.loop = loop
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        guard natsStatistics_Create(&statistics) == NATS_OK else {
+            Glibc.close(descriptor)
+            return nil
+        }
+    }
+
+    deinit {
+        natsStatistics_Destroy(statistics)
+        Glibc.close(descriptor)
+    }
+
+    /// The connection is made: from now on the loop serves it.
+    ///
+    /// - Returns: false when the loop has stopped.
+    func serve(_ handle: NatsHandle) -> Bool {
+        state.withLock { state in
+            state.owner = handle
+            watch(state.socket, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+        }
+        return loop.add(self)
+    }
+
+    /// Ends it: the loop releases the connection.
+    func end() {
+        hasEnded.store(true, ordering: .releasing)
+        loop.wake()
+    }
+
+    func add(_ mailbox: LoopMailbox) {
+        state.withLock { state in
+            state.mailboxes.append(mailbox)
+            state.version += 1
+        }
+    }
+
+    func remove(_ mailbox: LoopMailbox) {
+        state.withLock { state in
+            state.mailboxes.removeAll { $0 === mailbox }
+            state.version += 1
+        }
+    }
+
+    // MARK: what nats.c asks for, from any thread, with its connection locked
+
+    /// There is a socket, the first or that of a reconnect.
+    func attached(_ socket: Int32) {
+        state.withLock { state in
+            (state.socket, state.isWatchingOutput) = (socket, false)
+            if state.owner != nil { watch(socket, EPOLLIN.rawValue, EPOLL_CTL_ADD) }
+        }
+    }
+
+    func wantsInput(_ wanted: Bool) {
+        // The socket is closed next; a new one comes by `attached`.
+        guard !wanted else { return }
+        state.withLock { state in
+            if state.socket >= 0 { watch(state.socket, 0, EPOLL_CTL_DEL) }
+            state.socket = -1
+        }
+    }
+
+    func wantsOutput(_ wanted: Bool) {
+        hasOutput.store(wanted, ordering: .releasing)
+        if wanted { loop.wake() }
+    }
+
+    // MARK: the loop
+
+    func turn(isReadable: Bool) -> LoopMembership {
+        if hasEnded.load(ordering: .acquiring) {
+            ended()
+            return .leave
+        }
+        guard isReadable, let connection = connection() else { return .stay }
+        natsConnection_ProcessReadEvent(connection)
+        deliver(connection)
+        return .stay
+    }
+
+    func flush() {
+        guard hasOutput.load(ordering: .acquiring), let connection = connection() else { return }
+        natsConnection_ProcessWriteEvent(connection)
+        guard hasOutput.load(ordering: .acquiring) else {
+            stall = nil
+            return watchOutput(false)
+        }
+        watchOutput(true)
+        let buffered = natsConnection_Buffered(connection)
+        let now = monotonicNanoseconds()
+        guard let stall, stall.buffered <= buffered else { return self.stall = (now, buffered) }
+        guard now - stall.since > UInt64(NatsOptions.writeDeadlineMilliseconds) * 1_000_000 else { return }
+        // The broker takes nothing: nats.c finds the socket closed, and reconnects.
+        self.stall = nil
+        state.withLock { if $0.socket >= 0 { _ = shutdown($0.socket, Int32(SHUT_RDWR)) } }
+    }
+
+    func rest() -> Int32? {
+        if hasEnded.load(ordering: .acquiring) { return nil }
+        if stall != nil { return 50 }
+        return hasOutput.load(ordering: .acquiring) ? nil : -1
+    }
+
+    func ended() {
+        let left = state.withLock { state in
+            defer { (state.owner, state.mailboxes) = (nil, []) }
+            return state.owner
+        }
+        (owner, mailboxes) = (nil, [])
+        withExtendedLifetime(left) {}
+    }
+
+    private func connection() -> OpaquePointer? {
+        if owner == nil { owner = state.withLock { $0.owner } }
+        return owner?.pointer
+    }
+
+    /// Empties the subscriptions, the busiest first, until as many messages are found as were read.
+    private func deliver(_ connection: OpaquePointer) {
+        refresh()
+        var total: UInt64 = 0
+        natsConnection_GetStats(connection, statistics)
+        natsStatistics_GetCounts(statistics, &total, nil, nil, nil, nil)
+        var left = Int(clamping: total &- received)
+        received = total
+        var index = 0
+        while left > 0, index < mailboxes.count {
+            let found = mailboxes[index].empty()
+            left -= found
+            if found > 0, index > 0 { mailboxes.swapAt(index, index / 2) }
+            index += 1
+        }
+    }
+
+    private func refresh() {
+        state.withLock { state in
+            guard state.version != version else { return }
+            (mailboxes, version) = (state.mailboxes, state.version)
+        }
+    }
+
+    private func watchOutput(_ wanted: Bool) {
+        state.withLock { state in
+            guard wanted != state.isWatchingOutput, state.socket >= 0 else { return }
+            state.isWatchingOutput = wanted
+            watch(state.socket, wanted ? EPOLLIN.rawValue | EPOLLOUT.rawValue : EPOLLIN.rawValue, EPOLL_CTL_MOD)
+        }
+    }
+
+    private func watch(_ socket: Int32, _ interest: UInt32, _ operation: Int32) {
+        var event = epoll_event(events: interest, data: epoll_data_t(u64: 0))
+        epoll_ctl(descriptor, operation, socket, &event)
+    }
+}
+
+/// A subscription that a loop empties.
+final class LoopMailbox: @unchecked Sendable {
+    private let subscription: NativeSubscription
+    private let receiver: MessageReceiver
+
+    init(_ subscription: NativeSubscription, _ receiver: MessageReceiver) {
+        self.subscription = subscription
+        self.receiver = receiver
+    }
+
+    /// Passes on what has arrived.
+    ///
+    /// - Returns: how many messages.
+    func empty() -> Int {
+        var waiting: Int32 = 0
+        guard natsSubscription_GetPending(subscription.pointer, &waiting, nil) == NATS_OK, waiting > 0 else { return 0 }
+        for _ in 0..<waiting {
+            var message: OpaquePointer?
+            guard natsSubscription_NextMsg(&message, subscription.pointer, 0) == NATS_OK, let message else { break }
+            receiver.arrived(message)
+        }
+        return Int(waiting)
+    }
+}
+
+// nats.c calls these with its connection locked.
+
+func natsAttach(
+    _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ key: UnsafeMutableRawPointer?,
+    _: OpaquePointer?,
+    _ socket: Int32
+) -> natsStatus {
+    data?.pointee = key
+    guard let target = Callbacks.sockets.target(key) else { return NATS_ERR }
+    target.attached(socket)
+    return NATS_OK
+}
+
+func natsWantsInput(_ key: UnsafeMutableRawPointer?, _ wanted: Bool) -> natsStatus {
+    Callbacks.sockets.target(key)?.wantsInput(wanted)
+    return NATS_OK
+}
+
+func natsWantsOutput(_ key: UnsafeMutableRawPointer?, _ wanted: Bool) -> natsStatus {
+    Callbacks.sockets.target(key)?.wantsOutput(wanted)
+    return NATS_OK
+}
+
+func natsDetach(_ key: UnsafeMutableRawPointer?) -> natsStatus {
+    let target = Callbacks.sockets.target(key)
+    Callbacks.sockets.remove(key)
+    target?.end()
+    return NATS_OK
+}
