@@ -21,7 +21,9 @@ struct GatewayContext: Sendable {
 }
 
 /// The way of every HTTP request: the gateway's own few routes, or match → authenticate → transcode → bus → transcode (D2).
-struct GatewayResponder: Sendable {
+///
+/// A class: as a value each use of it would count references to all its parts.
+final class GatewayResponder: Sendable {
     let catalog: ServiceCatalog
     let authenticator: Authenticator
     let bus: BusConnection
@@ -37,6 +39,40 @@ struct GatewayResponder: Sendable {
     let crossOrigin: CrossOrigin
     let bodyTimeout: Duration
     let streams: StreamHub
+
+    init(
+        catalog: ServiceCatalog,
+        authenticator: Authenticator,
+        bus: BusConnection,
+        own: OwnRoutes,
+        uploads: UploadReceiver,
+        limiter: RequestLimiter,
+        ids: any IDSource,
+        logger: Logger,
+        metrics: GatewayMetrics,
+        tracer: Tracer,
+        addresses: ClientAddresses,
+        limits: RateLimits,
+        crossOrigin: CrossOrigin,
+        bodyTimeout: Duration,
+        streams: StreamHub
+    ) {
+        self.catalog = catalog
+        self.authenticator = authenticator
+        self.bus = bus
+        self.own = own
+        self.uploads = uploads
+        self.limiter = limiter
+        self.ids = ids
+        self.logger = logger
+        self.metrics = metrics
+        self.tracer = tracer
+        self.addresses = addresses
+        self.limits = limits
+        self.crossOrigin = crossOrigin
+        self.bodyTimeout = bodyTimeout
+        self.streams = streams
+    }
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         var request = request

@@ -1,5 +1,5 @@
 /// One HTTP route of one method: where it goes on the bus, who may use it, and how both directions are transcoded.
-public struct Route: Sendable {
+public final class Route: Sendable {
     /// `GET`, `PUT`, `POST`, `DELETE` or `PATCH`.
     public let verb: String
     /// The path template as annotated.
