@@ -118,8 +118,8 @@ let sharedModules: [Target] = [
     shared("Kernel"),
     shared("Wire", ["Kernel", "CProtobufC"]),
     shared("Loop", ["CEpoll"]),
-    shared("Bus", ["Kernel", "Wire", "Loop", "CNats", "CEpoll", logging]),
-    shared("Database", ["Kernel", "Loop", "CPostgres", "CEpoll", logging]),
+    shared("Bus", ["Kernel", "Wire", "Loop", "CNats", logging]),
+    shared("Database", ["Kernel", "Loop", "CPostgres", logging]),
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",

@@ -1,5 +1,3 @@
-internal import CEpoll
-internal import Glibc
 internal import Loop
 internal import Synchronization
 
@@ -27,19 +25,16 @@ final class Mailbox: Sendable {
     }
 
     private let loop: IOLoop?
-    /// Readable when there are commands.
-    let eventfd: Int32
+    /// Signalled when there are commands.
+    let wakeUp: WakeUp
     private let state = Mutex(State())
 
     /// - Parameter loop: the one that reads it; nil: a thread of its own.
     /// - Returns: nil when the system has no more descriptors.
     init?(loop: IOLoop?) {
-        self.loop = loop
-        eventfd = CEpoll.eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        guard eventfd >= 0 else { return nil }
+        guard let wakeUp = WakeUp() else { return nil }
+        (self.loop, self.wakeUp) = (loop, wakeUp)
     }
-
-    deinit { close(eventfd) }
 
     /// Adds a command. False when the loop has ended and will not read it.
     func post(_ command: Command) -> Bool { post(CollectionOfOne(command)) }
@@ -53,7 +48,7 @@ final class Mailbox: Sendable {
             return (true, state.isLoopAsleep)
         }
         // A loop that runs on this thread takes them in this turn or the next.
-        if mustWake, !(loop?.isCurrent ?? false) { eventfd_write(eventfd, 1) }
+        if mustWake, !(loop?.isCurrent ?? false) { wakeUp.signal() }
         return isOpen
     }
 
@@ -76,12 +71,6 @@ final class Mailbox: Sendable {
             }
             return state.commands
         }
-    }
-
-    /// Resets the descriptor after it has woken the loop.
-    func wasWoken() {
-        var count: eventfd_t = 0
-        eventfd_read(eventfd, &count)
     }
 
     /// Closes the mailbox; returns the last commands.

@@ -1,4 +1,3 @@
-internal import CEpoll
 internal import Glibc
 internal import Kernel
 internal import Logging
@@ -37,9 +36,7 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
     var firstAttempt: UnsafeContinuation<Void, any Error>?
     var stopWaiters: [UnsafeContinuation<Void, Never>] = []
     var stopDeadline: UInt64?
-    let descriptor: Int32
-    private let events: UnsafeMutablePointer<epoll_event>
-    private let capacity: Int
+    private let sockets: SocketSet
     private var nextTick: UInt64 = 0
     var nextSweep: UInt64 = 0
     /// When the server last said anything, on any connection.
@@ -60,7 +57,7 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
     static let silenceGrace: UInt64 = 5_000_000_000
     /// How long a server that refused something for want of disk or memory counts as exhausted.
     private static let exhaustion: UInt64 = 10_000_000_000
-    /// The epoll mark of the eventfd; the mark of a connection is its slot.
+    /// The mark of the mailbox; the mark of a connection is its slot.
     private static let mailboxMark = UInt64.max
 
     /// - Parameter loop: where it takes part; nil: it has a thread of its own.
@@ -81,22 +78,11 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
             slots: configuration.poolSize,
             backoff: Backoff(first: 50_000_000, limit: configuration.maximumReconnectDelay.nanoseconds)
         )
-        capacity = configuration.poolSize + 1
-        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
-        guard descriptor >= 0, let mailbox = Mailbox(loop: loop) else {
-            if descriptor >= 0 { close(descriptor) }
-            events.deallocate()
+        guard let sockets = SocketSet(capacity: configuration.poolSize + 1), let mailbox = Mailbox(loop: loop) else {
             throw DatabaseError(.unavailable, detail: "no more descriptors")
         }
-        self.mailbox = mailbox
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.mailboxMark))
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, mailbox.eventfd, &event)
-    }
-
-    deinit {
-        close(descriptor)
-        events.deallocate()
+        (self.sockets, self.mailbox) = (sockets, mailbox)
+        sockets.watch(mailbox.wakeUp.descriptor, mark: Self.mailboxMark)
     }
 
     /// The state of the pool after the loop's last turn.
@@ -129,15 +115,17 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
     private func run() {
         while true {
             let timeout: Int32 = mailbox.fallAsleep() ? (isQuiet ? -1 : Int32(Self.tick / 1_000_000)) : 0
-            work(on: epoll_wait(descriptor, events, Int32(capacity), timeout))
+            work(waiting: timeout)
             if isOver { return end() }
         }
     }
 
     // MARK: on a loop
 
+    var descriptor: Int32 { sockets.descriptor }
+
     func turn(isReadable: Bool) -> LoopMembership {
-        work(on: isReadable ? epoll_wait(descriptor, events, Int32(capacity), 0) : 0)
+        work(waiting: isReadable ? 0 : nil)
         guard isOver else { return .stay }
         end()
         return .leave
@@ -149,17 +137,23 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
 
     // MARK: a turn
 
-    /// Reads what has arrived on `count` sockets, and does what it and the commands require.
-    private func work(on count: Int32) {
-        now = monotonicNanoseconds()
-        for index in 0..<Int(max(0, count)) {
-            let mark = events[index].data.u64
-            if mark == Self.mailboxMark {
-                mailbox.wasWoken()
-            } else if let connection = connections[Int(mark)] {
-                answer(on: connection)
+    /// Reads what has arrived, and does what it and the commands require.
+    ///
+    /// - Parameter timeout: for how many milliseconds to wait for sockets; nil looks at none.
+    private func work(waiting timeout: Int32?) {
+        var isFirst = true
+        if let timeout {
+            sockets.wait(milliseconds: timeout) { mark in
+                if isFirst { now = monotonicNanoseconds() }
+                isFirst = false
+                if mark == Self.mailboxMark {
+                    mailbox.wakeUp.reset()
+                } else if let connection = connections[Int(mark)] {
+                    answer(on: connection)
+                }
             }
         }
+        if isFirst { now = monotonicNanoseconds() }
         for command in mailbox.take() { obey(command) }
         dispatch()
         flush()
@@ -203,21 +197,18 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
 
     func publishHealth() { publishedHealth.withLock { $0 = health } }
 
-    // MARK: epoll
+    // MARK: sockets
 
     func watch(_ connection: Connection) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64(connection.slot)))
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, connection.socket, &event)
+        sockets.watch(connection.socket, mark: UInt64(connection.slot))
     }
 
-    func unwatch(_ connection: Connection) { epoll_ctl(descriptor, EPOLL_CTL_DEL, connection.socket, nil) }
+    func unwatch(_ connection: Connection) { sockets.unwatch(connection.socket) }
 
     /// Starts or stops watching for room to write.
     func watchWriting(_ connection: Connection, _ wanted: Bool) {
         guard connection.watchesWriting != wanted else { return }
         connection.watchesWriting = wanted
-        let interest = wanted ? EPOLLIN.rawValue | EPOLLOUT.rawValue : EPOLLIN.rawValue
-        var event = epoll_event(events: interest, data: epoll_data_t(u64: UInt64(connection.slot)))
-        epoll_ctl(descriptor, EPOLL_CTL_MOD, connection.socket, &event)
+        sockets.watchWriting(connection.socket, mark: UInt64(connection.slot), wanted)
     }
 }

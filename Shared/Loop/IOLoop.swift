@@ -1,4 +1,3 @@
-internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
@@ -21,8 +20,8 @@ public final class IOLoop: @unchecked Sendable {
     }
 
     private let name: String
-    private let epoll: Int32
-    private let eventfd: Int32
+    private let sockets: SocketSet
+    private let wakeUp: WakeUp
     private let inbox = Mutex(Inbox())
     private let thread = Atomic<UInt>(0)
 
@@ -40,7 +39,7 @@ public final class IOLoop: @unchecked Sendable {
         var isReadable = false
     }
 
-    /// The mark of the eventfd.
+    /// The mark of the wake-up.
     private static let inboxMark = UInt64.max
     /// What runs before sockets are looked at again.
     private static let tasksATurn = 512
@@ -50,20 +49,9 @@ public final class IOLoop: @unchecked Sendable {
     /// - Parameter name: of its thread, at most 15 bytes.
     /// - Returns: nil when the system has no more descriptors.
     public init?(name: String) {
-        self.name = name
-        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        eventfd = CEpoll.eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        guard epoll >= 0, eventfd >= 0 else {
-            if epoll >= 0 { close(epoll) }
-            if eventfd >= 0 { close(eventfd) }
-            return nil
-        }
-        watch(eventfd, Self.inboxMark)
-    }
-
-    deinit {
-        close(epoll)
-        close(eventfd)
+        guard let sockets = SocketSet(), let wakeUp = WakeUp() else { return nil }
+        (self.name, self.sockets, self.wakeUp) = (name, sockets, wakeUp)
+        sockets.watch(wakeUp.descriptor, mark: Self.inboxMark)
     }
 
     /// Starts the thread. It keeps the loop alive until `stop`.
@@ -88,7 +76,7 @@ public final class IOLoop: @unchecked Sendable {
             defer { inbox.isAsleep = false }
             return inbox.isAsleep
         }
-        if mustWake { eventfd_write(eventfd, 1) }
+        if mustWake { wakeUp.signal() }
     }
 
     /// Makes the loop take a turn soon, if it sleeps.
@@ -114,7 +102,7 @@ public final class IOLoop: @unchecked Sendable {
             defer { inbox.isAsleep = false }
             return (true, inbox.isAsleep)
         }
-        if mustWake { eventfd_write(eventfd, 1) }
+        if mustWake { wakeUp.signal() }
         return isOpen
     }
 
@@ -122,17 +110,15 @@ public final class IOLoop: @unchecked Sendable {
 
     private func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: 16)
-        defer { events.deallocate() }
         while !isEnding {
-            wait(events)
+            wait()
             takeInbox()
             var index = 0
             while index < participants.count {
                 let isReadable = participants[index].isReadable
                 participants[index].isReadable = false
                 if participants[index].participant.turn(isReadable: isReadable) == .leave {
-                    unwatch(participants.remove(at: index).participant.descriptor)
+                    sockets.unwatch(participants.remove(at: index).participant.descriptor)
                 } else {
                     index += 1
                 }
@@ -144,13 +130,11 @@ public final class IOLoop: @unchecked Sendable {
         end()
     }
 
-    private func wait(_ events: UnsafeMutablePointer<epoll_event>) {
-        let count = epoll_wait(epoll, events, 16, timeout())
-        for event in UnsafeBufferPointer(start: events, count: Int(max(0, count))) {
-            if event.data.u64 == Self.inboxMark {
-                var value: eventfd_t = 0
-                eventfd_read(eventfd, &value)
-            } else if let index = participants.firstIndex(where: { $0.mark == event.data.u64 }) {
+    private func wait() {
+        sockets.wait(milliseconds: timeout()) { mark in
+            if mark == Self.inboxMark {
+                wakeUp.reset()
+            } else if let index = participants.firstIndex(where: { $0.mark == mark }) {
                 participants[index].isReadable = true
             }
         }
@@ -184,7 +168,7 @@ public final class IOLoop: @unchecked Sendable {
         }
         for participant in joining {
             participants.append(Seat(participant: participant, mark: nextMark))
-            watch(participant.descriptor, nextMark)
+            sockets.watch(participant.descriptor, mark: nextMark)
             nextMark += 1
         }
     }
@@ -214,11 +198,4 @@ public final class IOLoop: @unchecked Sendable {
         participants = []
         ready = []
     }
-
-    private func watch(_ descriptor: Int32, _ mark: UInt64) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: mark))
-        epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
-    }
-
-    private func unwatch(_ descriptor: Int32) { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
 }

@@ -1,6 +1,6 @@
 /// What lives on a loop: it is called by the loop's thread only.
 public protocol LoopParticipant: AnyObject, Sendable {
-    /// Readable when it wants a turn: usually an epoll set of its own. The same for as long as it takes part.
+    /// Readable when it wants a turn: usually that of a `SocketSet` of its own. The same for as long as it takes part.
     var descriptor: Int32 { get }
 
     /// Does everything that can be done now. Must not block.

@@ -32,6 +32,54 @@ struct ConnectionTests {
         #expect(!connection.isClosed)
     }
 
+    /// Ordinary requests and others take different ways through the gateway.
+    @Test(arguments: 1...8) func `replies keep the order of requests of every kind, in whatever pieces they arrive`(seed: UInt64)
+        async throws
+    {
+        let connection = try await EchoGateway.shared.value.connect()
+        var numbers = Seeded(seed)
+        var (bytes, expected): ([UInt8], [String]) = ([], [])
+        for index in 0..<40 {
+            let text = "t\(index)"
+            let request =
+                switch UInt64.random(in: 0..<6, using: &numbers) {
+                case 0, 1: "GET /api/notes?text=\(text) HTTP/1.1\r\nHost: a\r\n\r\n"
+                case 2: Self.say("Content-Length: \(text.utf8.count + 11)\r\n\r\n{\"text\":\"\(text)\"}")
+                case 3:
+                    Self.say(
+                        "Transfer-Encoding: chunked\r\n\r\n\(String(text.utf8.count + 11, radix: 16))\r\n{\"text\":\"\(text)\"}\r\n0\r\n\r\n"
+                    )
+                case 4: "GET /nowhere/\(text) HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(text)\r\n\r\n"
+                default: "GET /api/notes?nothing=\(text) HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(text)\r\n\r\n"
+                }
+            bytes += request.utf8
+            expected.append("\"\(text)\"")
+        }
+        let (sent, seeded) = (bytes, numbers)
+        let sending = Task {
+            var (rest, numbers) = (sent[...], seeded)
+            while !rest.isEmpty {
+                let piece = rest.prefix(Int.random(in: 1...400, using: &numbers))
+                try await connection.send(Array(piece))
+                rest = rest.dropFirst(piece.count)
+                if Bool.random(using: &numbers) { await Task.yield() }
+            }
+            // A client that says no more still gets its replies.
+            connection.finishSending()
+        }
+        for text in expected {
+            let reply = try await connection.reply()
+            #expect([200, 201, 400, 404].contains(reply.status) && reply.body.contains(text), "\(text): \(reply)")
+        }
+        try await sending.value
+        try await eventually("it is closed", within: .seconds(20)) { connection.isClosed }
+        #expect(connection.text.isEmpty)
+    }
+
+    private static func say(_ rest: String) -> String {
+        "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\(rest)"
+    }
+
     @Test(arguments: ["close", "Close", "foo, close"]) func `the last reply says so, and what follows is not served`(
         value: String
     )

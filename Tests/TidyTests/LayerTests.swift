@@ -29,7 +29,7 @@ struct LayerTests {
     private static let wrappers: [String: [String]] = [
         "CNats": ["Shared/Bus/"],
         "CPostgres": ["Shared/Database/"],
-        "CEpoll": ["Shared/Database/"],
+        "CEpoll": ["Shared/Loop/"],
         "CProtobufC": ["Shared/Wire/", "Proto/"],
         "CContracts": ["Shared/Wire/", "Proto/"],
         "CDescriptor": ["Proto/Generator/"],

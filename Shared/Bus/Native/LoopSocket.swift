@@ -1,4 +1,3 @@
-internal import CEpoll
 internal import CNats
 internal import Glibc
 internal import Loop
@@ -13,9 +12,9 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: what is marked so is used by the loop's thread only.
 final class LoopSocket: LoopParticipant, @unchecked Sendable {
-    /// An epoll set with the connection's socket, so that a reconnect replaces the socket and nothing else.
-    let descriptor: Int32
     let loop: IOLoop
+    /// Only the connection's socket, so that a reconnect replaces that and nothing else.
+    private let sockets: SocketSet
     private let state = Mutex(State())
     /// Whether nats.c has something to write.
     private let hasOutput = Atomic(false)
@@ -40,19 +39,13 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
 
     /// - Returns: nil when the system has no more descriptors.
     init?(loop: IOLoop) {
-        self.loop = loop
-        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else { return nil }
-        guard natsStatistics_Create(&statistics) == NATS_OK else {
-            Glibc.close(descriptor)
-            return nil
-        }
+        guard let sockets = SocketSet(), natsStatistics_Create(&statistics) == NATS_OK else { return nil }
+        (self.loop, self.sockets) = (loop, sockets)
     }
 
-    deinit {
-        natsStatistics_Destroy(statistics)
-        Glibc.close(descriptor)
-    }
+    deinit { natsStatistics_Destroy(statistics) }
+
+    var descriptor: Int32 { sockets.descriptor }
 
     /// The connection is made: from now on the loop serves it.
     ///
@@ -60,7 +53,7 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     func serve(_ handle: NatsHandle) -> Bool {
         state.withLock { state in
             state.owner = handle
-            watch(state.socket, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+            sockets.watch(state.socket)
         }
         return loop.add(self)
     }
@@ -91,7 +84,7 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     func attached(_ socket: Int32) {
         state.withLock { state in
             (state.socket, state.isWatchingOutput) = (socket, false)
-            if state.owner != nil { watch(socket, EPOLLIN.rawValue, EPOLL_CTL_ADD) }
+            if state.owner != nil { sockets.watch(socket) }
         }
     }
 
@@ -99,7 +92,7 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         // The socket is closed next; a new one comes by `attached`.
         guard !wanted else { return }
         state.withLock { state in
-            if state.socket >= 0 { watch(state.socket, 0, EPOLL_CTL_DEL) }
+            if state.socket >= 0 { sockets.unwatch(state.socket) }
             state.socket = -1
         }
     }
@@ -187,13 +180,8 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         state.withLock { state in
             guard wanted != state.isWatchingOutput, state.socket >= 0 else { return }
             state.isWatchingOutput = wanted
-            watch(state.socket, wanted ? EPOLLIN.rawValue | EPOLLOUT.rawValue : EPOLLIN.rawValue, EPOLL_CTL_MOD)
+            sockets.watchWriting(state.socket, wanted)
         }
-    }
-
-    private func watch(_ socket: Int32, _ interest: UInt32, _ operation: Int32) {
-        var event = epoll_event(events: interest, data: epoll_data_t(u64: 0))
-        epoll_ctl(descriptor, operation, socket, &event)
     }
 }
 
