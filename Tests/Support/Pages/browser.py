@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import sync_playwright
 
 # For a machine that does many other things. Nothing is timed: each wait ends when its condition holds.
-LIMIT = 120_000
+LIMIT = int(os.environ.get("PAGE_LIMIT", 120_000))
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop", DESKTOP, "dark"), ("phone", PHONE, "light"), ("phone", PHONE, "dark")]
 

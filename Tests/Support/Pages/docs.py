@@ -48,7 +48,7 @@ def search(page):
     assert page.locator("#list > .entry").count() < 30, "a search leaves nearly all routes"
     page.fill("#search", "nudge friend")
     page.click("#list > [data-operation=socialNudge]")
-    text(page, "h1", "Nudge")
+    text(page, "h1", "Reminds a friend")
     page.fill("#search", "no such thing at all")
     text(page, "#list", "0 routes")
     page.fill("#search", "")

@@ -52,7 +52,7 @@ function entry(operation) {
     if (!entries.has(operation.id)) {
         entries.set(
             operation.id,
-            h("a", { class: `entry ${operation.isDeprecated ? "old" : ""}`, href: `#${operation.id}`, data: { operation: operation.id } }, verb(operation.method), h("span", { class: "path" }, operation.path), h("span", { class: "summary" }, operation.summary)),
+            h("a", { class: `entry ${operation.isDeprecated ? "old" : ""}`, href: `#${operation.id}`, data: { operation: operation.id } }, verb(operation.method), h("span", { class: "path" }, operation.path), h("span", { class: "summary" }, prose(operation.summary))),
         );
     }
     return entries.get(operation.id);

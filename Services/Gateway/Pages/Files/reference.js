@@ -6,6 +6,9 @@ export async function load() {
     return new Reference(api, errors, changes);
 }
 
+/// Words that say nothing about what is searched.
+const small = new Set(["a", "an", "the", "of", "to", "in", "for", "and", "with", "how", "is"]);
+
 const who = { none: "Everyone", guest: "Guests and users", user: "Users", admin: "Administrators", secret: "Who has the secret" };
 
 export class Reference {
@@ -123,7 +126,9 @@ export class Reference {
 
     /// Operations that have every word of the text, the best first: in path or summary before fields and errors.
     search(text) {
-        const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+        const typed = text.toLowerCase().split(/\s+/).filter(Boolean);
+        const others = typed.filter((word) => !small.has(word));
+        const words = others.length > 0 ? others : typed;
         if (words.length === 0) return [];
         return this.operations
             .map((operation) => ({ operation, score: this.score(operation, words) }))
