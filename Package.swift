@@ -261,17 +261,17 @@ let services: [[Target]] = [
 // The gateway compiles without any service's message types (D2).
 let gateway: [Target] = [
     .target(name: "Transcoding", dependencies: ["Kernel"], path: "Services/Gateway/Transcoding", swiftSettings: strict),
+    .target(name: "GatewayPages", path: "Services/Gateway/Pages", resources: [.embedInCode("Files")], swiftSettings: strict),
     .target(
         name: "GatewayService",
         dependencies: [
-            "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto, hummingbird,
-            logging,
-            .product(name: "HummingbirdCore", package: "hummingbird"),
+            "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto,
+            hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
             .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Services/Gateway",
-        exclude: ["Main", "Transcoding", "README.md"],
+        exclude: ["Main", "Transcoding", "Pages", "README.md"],
         swiftSettings: strict
     ),
     .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),
@@ -292,7 +292,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
+        exclude: ["Expo", "Mail", "OpenAPI", "Pages", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
     .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
@@ -350,8 +350,8 @@ let testTargets: [Target] = [
     tests(
         "GatewayTests",
         [
-            "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel", "Processes",
-            "TestSupport", crypto, hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
+            "GatewayService", "GatewayPages", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
+            "Processes", "TestSupport", crypto, hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
         ],
         resources: [.copy("Fixtures")]

@@ -150,6 +150,7 @@ public final class GatewayHost: Program {
                 health: health,
                 media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil),
+                pages: PageRoutes(isDevelopment: clockRoutes != nil),
                 clock: clockRoutes
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),

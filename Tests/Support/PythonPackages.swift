@@ -29,6 +29,11 @@ package enum PythonPackages {
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 
+    /// What drives a browser.
+    package static let browser = Task { () async throws -> String in
+        try await make("browser-python", ["playwright==1.65.2"])
+    }
+
     /// A file of `Tests/Support/S3`.
     package static func script(_ name: String) -> String { file("S3/\(name)") }
 

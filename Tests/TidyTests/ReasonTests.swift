@@ -86,6 +86,19 @@ struct ReasonTests {
         expectNone(violations, "Clients learn each error.code from the protos (option `reasons`), or from \(Self.common).")
     }
 
+    @Test func `every reason has a meaning on the page of the API, and no other has`() throws {
+        let path = "Services/Gateway/Pages/Files/errors.json"
+        let text = try #require(tree.text(path))
+        let meanings = text.matches(of: /"([A-Z][A-Z0-9_]+)": \{"status": [45][0-9]{2}, "meaning": "[A-Z`][^"]{8,}\."\}/)
+        let explained = meanings.map { String($0.1) }
+        #expect(explained == Set(explained).sorted() && explained.count > 150, "sorted, each once, with a sentence")
+        let known = tree.services.reduce(commonReasons) { $0.union(declared(by: $1)) }.union(["METHOD_NOT_ALLOWED"])
+        let missing = known.subtracting(explained).sorted()
+        #expect(missing.isEmpty, "\(path) does not say what they mean: \(missing)")
+        let unknown = Set(explained).subtracting(known).sorted()
+        #expect(unknown.isEmpty, "\(path) explains what nothing answers: \(unknown)")
+    }
+
     @Test func `every declared reason is thrown somewhere, once in its list`() {
         let sources = tree.swift(below: "Services/", "Shared/").filter { $0.path != Self.common }
         // Some are sent by one service to another, which answers with them.

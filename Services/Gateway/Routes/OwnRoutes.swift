@@ -4,18 +4,19 @@ internal import Kernel
 internal import Runtime
 internal import Transcoding
 
-/// The gateway's few routes that are no RPC: health, documentation, blob downloads, the development clock.
+/// The gateway's few routes that are no RPC: health, pages, blob downloads, the development clock.
 struct OwnRoutes: Sendable {
     let health: HealthRoutes
     let media: MediaRoute
     let documentation: DocumentationRoutes
+    let pages: PageRoutes
     let clock: ClockRoutes?
 
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
-        if path.hasPrefix("/media/") { return ["GET", "HEAD"] }
+        if path.hasPrefix("/media/") || pages.has(path) { return ["GET", "HEAD"] }
         switch path {
-        case "/api/health", "/healthz", "/readyz", "/openapi.json", "/docs": return ["GET", "HEAD"]
+        case "/api/health", "/healthz", "/readyz", "/openapi.json": return ["GET", "HEAD"]
         case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
         default: return nil
         }
@@ -30,12 +31,12 @@ struct OwnRoutes: Sendable {
         let allow = RouteTable.allow(methods)
         guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
         if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
+        if let page = pages.respond(to: request, exchange) { return page }
         switch path {
         case "/api/health": return await health.seedHealth(exchange)
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
         case "/readyz": return health.ready(exchange)
         case "/openapi.json": return documentation.openAPI(exchange)
-        case "/docs": return documentation.page(exchange)
         case "/api/dev/clock": return try await clock?.respond(to: request, exchange)
         default: return nil
         }

@@ -72,10 +72,12 @@ enum OpenAPIGateway {
                 ]
             ),
             ("/openapi.json", ["get": document("gatewayOpenAPI", "This description", "application/json")]),
-            ("/docs", ["get": document("gatewayDocs", "The routes as a page to read", "text/html")]),
+            ("/docs", ["get": document("gatewayDocs", "The routes as a page to read and to try", "text/html")]),
             ("/media/{key}", ["get": media]),
         ]
-        if developmentClock { paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)])) }
+        guard developmentClock else { return paths }
+        paths.append(("/demo", ["get": document("gatewayDemo", "Two phones in a page that play the product", "text/html")]))
+        paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)]))
         return paths
     }
 

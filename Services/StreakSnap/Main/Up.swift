@@ -109,12 +109,13 @@ struct Up: AsyncParsableCommand {
     private func announce(_ plan: Plan) throws {
         let address = plan.address
         if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
+        let demo = try plan.settings.get(CommonSettings.developmentClock) ? "\n  open \(address.url)/demo" : ""
         Console.out(
             """
             ready \(address.url)
               curl \(address.url)/api/health
               deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")
-              open \(address.url)/docs
+              open \(address.url)/docs\(demo)
             \(address.isLoopback ? "" : address.remark)
             """
         )
