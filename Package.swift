@@ -155,6 +155,8 @@ let sharedModules: [Target] = [
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
+    // For apps (D19): Foundation only, on every system that has Swift.
+    .target(name: "StreakSnapClient", path: "Shared/StreakSnapClient", exclude: ["README.md"], swiftSettings: strict),
 ]
 
 // Generated from Proto/, never edited.
@@ -298,16 +300,18 @@ let testTargets: [Target] = [
     .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
-    tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
+    tests(
+        "GeneratorTests",
+        ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes", "StreakSnapClient"],
+        resources: [.copy("StreakSnapClient.txt")]
+    ),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
+    tests("StreakSnapClientTests", ["StreakSnapClient"]),
     tests(
         "BlobStoreTests",
-        [
-            "BlobStore", "BlobConfiguration", "Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird,
-            crypto, logging,
-        ]
+        blobs + ["Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird, crypto, logging]
     ),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
@@ -325,6 +329,7 @@ let testTargets: [Target] = [
         [
             "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
             "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images", "Processes", "CPostgres", logging,
+            "StreakSnapClient",
         ],
         resources: [.copy("Fixtures")]
     ),
@@ -356,18 +361,13 @@ let testTargets: [Target] = [
         ],
         resources: [.copy("Fixtures")]
     ),
-    tests(
-        "DomainTests",
-        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "Kernel", "TestSupport"]
-    ),
+    tests("DomainTests", ["Kernel", "TestSupport"] + ["Auth", "Social", "Media", "Billing", "Streaks"].map { "\($0)Domain" }),
     program(
         "soak",
         "Soak",
         exclude: ["Plan"],
-        [
-            "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI",
-            "SocialAPI", "StreaksAPI", arguments, logging,
-        ]
+        ["DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI"]
+            + ["SocialAPI", "StreaksAPI", arguments, logging]
     ),
     program(
         "chaos",
@@ -383,7 +383,11 @@ let testTargets: [Target] = [
 
 let package = Package(
     name: "streaksnap",
-    products: [.executable(name: "streaksnap", targets: ["streaksnap"])],
+    platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
+    products: [
+        .executable(name: "streaksnap", targets: ["streaksnap"]),
+        .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
+    ],
     dependencies: [
         // Without its traits, and swift-configuration without JSON files: both pull in the whole of Foundation, whose ICU costs every
         // process 8 MB of resident memory. `LinkageTests` would notice.
