@@ -1,5 +1,4 @@
 import Foundation
-import StreakSnapClient
 import Testing
 
 /// The public API of the client library, as apps see it.
@@ -48,7 +47,7 @@ struct ClientOutlineTests {
 
     /// After a change that is meant, `STREAKSNAP_OUTLINE=write` makes this test write the file.
     @Test func `the public API of the client is the committed one`() async throws {
-        let file = repository.appendingPathComponent("Tests/GeneratorTests/StreakSnapClient.txt")
+        let file = repository.appendingPathComponent("Shared/StreakSnapClient/API.txt")
         let now = try await Self.outline()
         if ProcessInfo.processInfo.environment["STREAKSNAP_OUTLINE"] == "write" {
             try now.write(to: file, atomically: true, encoding: .utf8)

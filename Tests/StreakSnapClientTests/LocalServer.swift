@@ -32,23 +32,24 @@ final class LocalServer: Sendable {
     /// - Parameter answer: gets each request and how many came before it.
     init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
         self.answer = answer
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 128) == 0 && getsockname(listener, $0, &size) == 0
+                bind(socket, $0, size) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &size) == 0
             }
         }
         guard isOpen else { throw CocoaError(.fileNoSuchFile) }
+        listener = socket
         port = UInt16(bigEndian: address.sin_port)
-        let (listener, weak) = (listener, WeakServer(self))
+        let reference = WeakServer(self)
         Thread.detachNewThread {
-            while case let client = accept(listener, nil, nil), client >= 0 {
+            while case let client = accept(socket, nil, nil), client >= 0 {
                 Thread.detachNewThread {
-                    while let server = weak.server, server.serveOne(client) {}
+                    while let server = reference.server, server.serveOne(client) {}
                     shutdown(client, Int32(SHUT_RDWR))
                     close(client)
                 }

@@ -40,19 +40,20 @@ final class LossyProxy: Sendable {
     init(to target: UInt16, seed: UInt64, loss: Int) throws {
         self.target = target
         state = Mutex(State(dice: Seeded(seed), loss: loss))
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = HTTPClient.loopback(0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 128) == 0 && getsockname(listener, $0, &size) == 0
+                bind(socket, $0, size) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &size) == 0
             }
         }
         guard isOpen else { throw Guardian.Failure(description: "no port: errno \(errno)") }
+        listener = socket
         port = UInt16(bigEndian: address.sin_port)
-        let (listener, reference) = (listener, Reference(self))
+        let reference = Reference(self)
         Thread.detachNewThread {
-            while case let client = accept(listener, nil, nil), client >= 0 {
+            while case let client = accept(socket, nil, nil), client >= 0 {
                 Thread.detachNewThread {
                     while let proxy = reference.proxy, proxy.serveOne(client) {}
                     shutdown(client, Int32(SHUT_RDWR))
