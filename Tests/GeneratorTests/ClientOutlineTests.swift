@@ -13,9 +13,9 @@ struct ClientOutlineTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         #if arch(arm64)
-        let architecture = "aarch64"
+            let architecture = "aarch64"
         #else
-        let architecture = "x86_64"
+            let architecture = "x86_64"
         #endif
         let result = try await run(
             "swift",

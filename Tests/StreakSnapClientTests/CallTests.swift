@@ -11,7 +11,7 @@ import Testing
                 ? success(
                     #"{"notifications":[],"unread_count":3,"news":1}"#,
                     meta: #"{"next_cursor":"c-2","total":null,"request_id":"r"}"#
-                ) : success(#"{"friendship_id":"f-1","status":"quite_new","direction":"outgoing"}"#)
+                ) : success(#"{"friendship_id":"f-1","status":"quite_new","direction":"outgoing","user":{"user_id":"u-2"}}"#)
         }
         let client = try StreakSnap.test(server)
         let asked = try await client.friends.sendFriendRequest(username: "ben")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `path values are encoded, and do not travel twice`() async throws {
-        let server = try LocalServer { _, _ in success(#"{"friendship_id":"f-1","status":"accepted"}"#) }
+        let server = try LocalServer { _, _ in success(#"{"friendship_id":"f-1","status":"accepted","user":{"user_id":"u-2"}}"#) }
         let client = try StreakSnap.test(server)
         try await client.friends.respondToFriendRequest(friendshipID: "a/b c", action: .accept)
         #expect(server.requests[0].target == "/api/friends/a%2Fb%20c/respond")
@@ -60,7 +60,9 @@ import Testing
     }
 
     @Test func `a change whose connection was cut is repeated with the same key and the same bytes`() async throws {
-        let server = try LocalServer { _, count in count < 2 ? .drop : success(#"{"friendship_id":"f-1"}"#) }
+        let server = try LocalServer { _, count in
+            count < 2 ? .drop : success(#"{"friendship_id":"f-1","user":{"user_id":"u-2"}}"#)
+        }
         let pauses = Pauses()
         let client = try StreakSnap.test(server, pauses: pauses)
         try await client.friends.sendFriendRequest(username: "ben")
@@ -84,7 +86,9 @@ import Testing
     @Test func `no attempt is made that the deadline would cut`() async throws {
         let server = try LocalServer { _, _ in refusal(503, "UNAVAILABLE", headers: ["Retry-After": "3600"]) }
         let client = try StreakSnap.test(server)
-        await #expect(throws: StreakSnapError.self) { try await client.snaps.getFeed(options: CallOptions(deadline: .seconds(30))) }
+        await #expect(throws: StreakSnapError.self) {
+            try await client.snaps.getFeed(options: CallOptions(deadline: .seconds(30)))
+        }
         #expect(server.requests.count == 1)
     }
 
@@ -129,9 +133,9 @@ import Testing
     @Test func `all pages of a list are walked, each when it is needed`() async throws {
         let server = try LocalServer { request, _ in
             let cursor = request.target.components(separatedBy: "cursor=").dropFirst().first ?? "0"
-            let page = Int(cursor) ?? 0
+            let page = Int(cursor.prefix { $0.isNumber }) ?? 0
             let next = page < 2 ? "\"\(page + 1)\"" : "null"
-            let entry = #"{"id":"c-\#(page)","name":"n","role":"member"}"#
+            let entry = #"{"circle_id":"c-\#(page)","name":"n","role":"member"}"#
             return success("{\"circles\":[\(entry)]}", meta: "{\"next_cursor\":\(next),\"total\":3,\"request_id\":\"r\"}")
         }
         let client = try StreakSnap.test(server)
@@ -174,4 +178,3 @@ import Testing
         #expect(other.requests[0].headers["authorization"] == nil)
     }
 }
-

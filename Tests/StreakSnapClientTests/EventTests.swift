@@ -8,10 +8,21 @@ import Testing
     @Test func `the stream goes on where it was, whatever cut it`() async throws {
         let server = try LocalServer { request, count in
             switch count {
-            case 0: .pieces(["retry: 1500\n\nid: 5\nevent: reset\nda", "ta: {}\n\n:\n\nid: 6\nevent: unread_count\ndata: {\"unread_count\":2}\n\nid: 7\n"], type: "text/event-stream")
+            case 0:
+                .pieces(
+                    [
+                        "retry: 1500\n\nid: 5\nevent: reset\nda",
+                        "ta: {}\n\n:\n\nid: 6\nevent: unread_count\ndata: {\"unread_count\":2}\n\nid: 7\n",
+                    ],
+                    type: "text/event-stream"
+                )
             case 1: .drop
             case 2: refusal(503, "UNAVAILABLE", headers: ["Retry-After": "2"])
-            default: .pieces(["id: 7\nevent: streak\ndata: {\"streak_id\":\"s\",\"status\":\"broken\",\"count\":null}\n\n"], type: "text/event-stream")
+            default:
+                .pieces(
+                    ["id: 7\nevent: streak\ndata: {\"streak_id\":\"s\",\"status\":\"broken\",\"count\":null}\n\n"],
+                    type: "text/event-stream"
+                )
             }
         }
         let pauses = Pauses()
@@ -58,7 +69,8 @@ import Testing
     }
 
     @Test(arguments: 0..<50) func `events are the same in whatever pieces they come`(_ seed: UInt64) {
-        let text = "\u{FEFF}: c\r\nid: 1\r\nevent: a\r\ndata: x\r\ndata:y\r\n\r\nid\ndata\n\nevent: b\rdata: zé\r\rid: 9\ndata: cut"
+        let text =
+            "\u{FEFF}: c\r\nid: 1\r\nevent: a\r\ndata: x\r\ndata:y\r\n\r\nid\ndata\n\nevent: b\rdata: zé\r\rid: 9\ndata: cut"
         let bytes = Array(text.dropFirst().utf8)
         var whole = EventParser()
         let expected = whole.read(bytes)

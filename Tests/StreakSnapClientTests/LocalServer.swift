@@ -82,7 +82,8 @@ final class LocalServer: Sendable {
             var head = "HTTP/1.1 \(status) OK\r\nContent-Length: \(body.utf8.count)\r\n"
             if headers["Content-Type"] == nil { head += "Content-Type: application/json\r\n" }
             for (name, value) in headers { head += "\(name): \(value)\r\n" }
-            return Self.send(client, head + "\r\n" + body)
+            let isSent = Self.send(client, head + "\r\n" + body)
+            return isSent && request.headers["connection"]?.lowercased() != "close"
         case .pieces(let pieces, let type):
             guard Self.send(client, "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n\r\n") else { return false }
             for piece in pieces where !Self.send(client, piece) { return false }

@@ -10,7 +10,9 @@ import Testing
         """
 
     /// Knows one access token at a time.
-    private static func server(accepts token: String = "access-2", refresh: LocalServer.Answer = success(pair)) throws -> LocalServer {
+    private static func server(accepts token: String = "access-2", refresh: LocalServer.Answer = success(pair)) throws
+        -> LocalServer
+    {
         try LocalServer { request, _ in
             if request.target == "/api/auth/refresh" { return refresh }
             return request.headers["authorization"] == "Bearer \(token)"
@@ -37,7 +39,8 @@ import Testing
         let isAway = Mutex(true)
         let server = try LocalServer { request, _ in
             if request.target == "/api/auth/refresh" { return isAway.withLock { $0 } ? .drop : success(Self.pair) }
-            return request.headers["authorization"] == "Bearer access-2" ? success(#"{"items":[]}"#) : refusal(401, "TOKEN_EXPIRED")
+            return request.headers["authorization"] == "Bearer access-2"
+                ? success(#"{"items":[]}"#) : refusal(401, "TOKEN_EXPIRED")
         }
         let folder = try Folder()
         let file = folder.url.appendingPathComponent("deep/session.json")

@@ -6,16 +6,17 @@ import Testing
 
 /// Pauses that the client made, which take no time here.
 final class Pauses: Sendable {
+    /// Of all tests: their files lie in one folder.
+    private static let names = Mutex(0)
     private let all = Mutex<[Duration]>([])
     var list: [Duration] { all.withLock { $0 } }
 
     /// Surroundings whose pauses are noted, with chance and names of their own.
     func surroundings(now: Date = Date(timeIntervalSince1970: 1_790_000_000)) -> Surroundings {
-        let names = Mutex(0)
         return Surroundings(
             now: { now },
             random: { 0.5 },
-            name: { names.withLock { $0 += 1; return "name-\($0)" } },
+            name: { "name-\(Self.names.withLock { $0 += 1; return $0 })" },
             sleep: { pause in
                 self.all.withLock { $0.append(pause) }
                 try Task.checkCancellation()

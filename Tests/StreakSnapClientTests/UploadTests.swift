@@ -41,7 +41,11 @@ import Testing
         #expect(requests[0].headers["idempotency-key"] == requests[1].headers["idempotency-key"])
         let parts = try Form.parts(of: requests[1])
         #expect(parts.map(\.name) == ["caption", "captured_at", "streak_ids", "streak_ids", "photo"])
-        #expect(parts.dropLast().map { String(decoding: $0.body, as: UTF8.self) } == ["Grüße \"1\"", "2026-01-02T03:04:05.25Z", "a", "b"])
+        #expect(
+            parts.dropLast().map { String(decoding: $0.body, as: UTF8.self) } == [
+                "Grüße \"1\"", "2026-01-02T03:04:05.25Z", "a", "b",
+            ]
+        )
         #expect(parts.last?.body == (try Data(contentsOf: file)))
         let steps = progress.withLock { $0 }
         #expect(steps.last?.sent == Int64(requests[1].body.count))
@@ -77,7 +81,9 @@ enum Form {
             let part = rest[start..<end.lowerBound]
             let gap = try #require(part.range(of: Data("\r\n\r\n".utf8)))
             let head = String(decoding: part[..<gap.lowerBound], as: UTF8.self)
-            let name = try #require(head.components(separatedBy: "name=\"").dropFirst().first?.components(separatedBy: "\"").first)
+            let name = try #require(
+                head.components(separatedBy: "name=\"").dropFirst().first?.components(separatedBy: "\"").first
+            )
             parts.append((name, Data(part[gap.upperBound...])))
             start = end.upperBound
         }

@@ -32,7 +32,9 @@ struct ValueTests {
         #expect(Timestamp.date(text)?.timeIntervalSince1970 == seconds)
     }
 
-    @Test(arguments: ["", "2026-01-02", "2026-02-30T00:00:00Z", "2026-01-02T03:04:05", "2026-01-02T25:00:00Z", "2026-01-02T03:04:05.Z"])
+    @Test(arguments: [
+        "", "2026-01-02", "2026-02-30T00:00:00Z", "2026-01-02T03:04:05", "2026-01-02T25:00:00Z", "2026-01-02T03:04:05.Z",
+    ])
     func `what is no instant is none`(_ text: String) { #expect(Timestamp.date(text) == nil) }
 
     @Test func `every date of eight centuries comes back from its number`() throws {
@@ -74,7 +76,8 @@ struct ValueTests {
     }
 
     @Test(arguments: [
-        (400, "VALIDATION_ERROR", false), (404, "NOT_FOUND", false), (409, "REQUEST_IN_PROGRESS", true), (409, "ALREADY_FRIENDS", false),
+        (400, "VALIDATION_ERROR", false), (404, "NOT_FOUND", false), (409, "REQUEST_IN_PROGRESS", true),
+        (409, "ALREADY_FRIENDS", false),
         (429, "RATE_LIMITED", true), (500, "INTERNAL", true), (501, "UNIMPLEMENTED", false), (503, "UNAVAILABLE", true),
         (504, "DEADLINE_EXCEEDED", true), (401, "SESSION_REVOKED", false),
     ]) func `only what may pass is tried again`(_ status: Int, _ code: String, _ isTransient: Bool) {

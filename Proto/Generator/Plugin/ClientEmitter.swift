@@ -4,7 +4,8 @@ struct ClientEmitter {
 
     /// Names in scope of the generated code that a message must not hide.
     private static let taken: Set<String> = [
-        "Bool", "CalendarDate", "CallOptions", "Data", "Date", "Double", "Endpoint", "Endpoints", "ErrorCode", "FileReply", "Float",
+        "Bool", "CalendarDate", "CallOptions", "Data", "Date", "Double", "Endpoint", "Endpoints", "ErrorCode", "FileReply",
+        "Float",
         "Indirect", "Int", "Int64", "JSONObject", "JSONWriter", "Pages", "Protocol", "Route", "Self", "String", "Type", "URL",
     ]
 
@@ -49,7 +50,9 @@ struct ClientEmitter {
         // An import that is not used in public is an error in Swift.
         let usesFoundation = try messages.contains { message in
             try client.properties(message).contains { property in
-                ["Data", "Date"].contains { property.type == $0 || property.type == "[\($0)]" || property.type == "[String: \($0)]" }
+                ["Data", "Date"].contains {
+                    property.type == $0 || property.type == "[\($0)]" || property.type == "[String: \($0)]"
+                }
             }
         }
         var source = SourceText(origin: file.name, imports: usesFoundation ? ["public import Foundation"] : [])
@@ -145,7 +148,9 @@ struct ClientEmitter {
             source.line()
             source.block("extension \(type): TokenReply") { source in
                 let refresh = names.contains("refresh_token") ? "refreshToken" : "nil"
-                source.line("var tokens: (access: String, refresh: String?, expiresIn: Int) { (accessToken, \(refresh), expiresIn) }")
+                source.line(
+                    "var tokens: (access: String, refresh: String?, expiresIn: Int) { (accessToken, \(refresh), expiresIn) }"
+                )
             }
         }
         guard properties.contains(where: \.field.rules.isSecret) else { return }
@@ -181,7 +186,9 @@ struct ClientEmitter {
                     let name = SwiftName.method(method.service.name)
                     let owner = "\(namespace).\(method.service.name)"
                     if let other = seen.updateValue(owner, forKey: name) {
-                        guard other == owner else { throw GeneratorError("\(other) and \(owner) have the same name in the client") }
+                        guard other == owner else {
+                            throw GeneratorError("\(other) and \(owner) have the same name in the client")
+                        }
                         continue
                     }
                     source.doc(method.service.comment)

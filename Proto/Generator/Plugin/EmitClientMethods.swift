@@ -6,7 +6,9 @@ extension ClientEmitter {
         source.line("/// How the methods of `\(methods[0].service.name)` travel.")
         try source.block("extension \(namespace)") { source in
             let name = "\(methods[0].service.name)Endpoints"
-            source.line("/// The methods of `\(methods[0].service.name)` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``.")
+            source.line(
+                "/// The methods of `\(methods[0].service.name)` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``."
+            )
             try source.block("public enum \(name)") { source in
                 for method in methods {
                     source.doc(method.method.comment.isEmpty ? " `\(method.method.name)`." : method.method.comment)
@@ -94,7 +96,8 @@ extension ClientEmitter {
         }
         let message = try client.schema.message(method.method.input)
         let properties = try client.properties(message)
-        let request = "\(try client.swiftType(method.method.input))(\(properties.map { "\($0.name): \($0.name)" }.joined(separator: ", ")))"
+        let request =
+            "\(try client.swiftType(method.method.input))(\(properties.map { "\($0.name): \($0.name)" }.joined(separator: ", ")))"
         let extras = try Extras(method, properties, message)
         document(properties, extras, method, &source)
         source.line("@discardableResult")
@@ -179,8 +182,10 @@ extension ClientEmitter {
         }
         source.line("///   - \(extras.options): Deadline, retries and idempotency key.")
         if !method.http.reasons.isEmpty {
-            source.line("/// - Throws: ``StreakSnapError``; of its own the method answers with "
-                + method.http.reasons.sorted().map { "`\($0)`" }.joined(separator: ", ") + ".")
+            source.line(
+                "/// - Throws: ``StreakSnapError``; of its own the method answers with "
+                    + method.http.reasons.sorted().map { "`\($0)`" }.joined(separator: ", ") + "."
+            )
         }
     }
 
@@ -219,7 +224,8 @@ extension ClientEmitter {
         guard lists.count == 1, let list = lists.first else { return }
         source.line()
         source.line("/// The entries of all pages of ``\(method.name)``.")
-        source.block("public func \(base)All(\(parameters)) -> PageEntries<\(reply), \(list.type.dropFirst().dropLast())>") { source in
+        source.block("public func \(base)All(\(parameters)) -> PageEntries<\(reply), \(list.type.dropFirst().dropLast())>") {
+            source in
             let call = (given.map { "\($0.name): \($0.name)" } + ["\(extras.options): \(extras.options)"]).joined(separator: ", ")
             source.line("PageEntries(\(base)Pages(\(call))) { $0.\(list.name) }")
         }

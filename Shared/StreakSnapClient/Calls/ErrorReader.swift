@@ -45,7 +45,9 @@ enum ErrorReader {
             switch value {
             case .list(let entries):
                 entries.map { entry in
-                    guard case .object(let members) = entry else { return StreakSnapError.Detail(field: "", message: entry.plain ?? "") }
+                    guard case .object(let members) = entry else {
+                        return StreakSnapError.Detail(field: "", message: entry.plain ?? "")
+                    }
                     return StreakSnapError.Detail(field: members["field"]?.plain ?? "", message: members["message"]?.plain ?? "")
                 }
             case .object(let members):

@@ -10,7 +10,9 @@ struct Extras {
 // One call: its attempts, its token, its deadline.
 extension StreakSnap {
     /// Sends until there is a success, a refusal that stays one, or the deadline.
-    func send(_ prepared: PreparedRequest, _ route: Route, _ extras: Extras, _ options: CallOptions) async throws -> TransportReply {
+    func send(_ prepared: PreparedRequest, _ route: Route, _ extras: Extras, _ options: CallOptions) async throws
+        -> TransportReply
+    {
         try await send(prepared, extras, options, Demand(auth: route.auth, silence: max(route.timeout * 2, .seconds(30))))
     }
 
@@ -37,24 +39,27 @@ extension StreakSnap {
         request.progress = extras.progress
         var attempt = 1
         var hasRenewed = false
+        // A renewal is sent again by itself: its failure is that of the call.
+        var isRenewing = false
         while true {
             try Task.checkCancellation()
             let remaining = ContinuousClock.now.duration(to: end)
             guard remaining > .zero else { throw StreakSnapError(kind: .timedOut, message: "The deadline has passed.") }
             do {
-                let session = try await authorise(&request, demand.auth, end)
+                let session = try await authorise(&request, demand.auth, &isRenewing)
                 let reply = try await self.reply(to: request, before: end)
                 if (200..<300).contains(reply.status) { return reply }
                 let error = ErrorReader.error(reply)
                 if reply.status == 401, let session, session.refreshToken != nil, !hasRenewed {
-                    hasRenewed = true
+                    (hasRenewed, isRenewing) = (true, true)
                     _ = try await renewed(session)
+                    isRenewing = false
                     continue
                 }
                 throw error
             } catch let error as StreakSnapError {
                 let left = ContinuousClock.now.duration(to: end)
-                guard
+                guard !isRenewing,
                     let pause = policy.pause(after: error, attempt: attempt, random: surroundings.random(), remaining: left)
                 else { throw error }
                 try await surroundings.sleep(pause)
@@ -82,7 +87,7 @@ extension StreakSnap {
     private func authorise(
         _ request: inout TransportRequest,
         _ auth: Route.Auth,
-        _ end: ContinuousClock.Instant
+        _ isRenewing: inout Bool
     ) async throws -> Session? {
         guard auth != .none else { return nil }
         guard var session = try await sessions.current() else {
@@ -90,7 +95,9 @@ extension StreakSnap {
         }
         // An upload that is refused for its token is sent a second time as a whole: renew it before.
         if session.refreshToken != nil, session.expiresAt < surroundings.now().addingTimeInterval(10) {
+            isRenewing = true
             session = try await renewed(session)
+            isRenewing = false
         }
         request.headers["Authorization"] = "Bearer \(session.accessToken)"
         return session
@@ -107,7 +114,8 @@ extension StreakSnap {
             do {
                 let reply = try await send(prepared, Auth.AccountsEndpoints.refresh.route, Extras(), options)
                 return self.session(try Auth.AccountsEndpoints.refresh.read(reply))
-            } catch var error as StreakSnapError where error.kind == .refused && (400..<500).contains(error.status ?? 0)
+            } catch var error as StreakSnapError
+                where error.kind == .refused && (400..<500).contains(error.status ?? 0)
                 && !error.isTransient
             {
                 error.kind = .signedOut

@@ -113,7 +113,11 @@ public actor OfflineQueue {
         if let flight { return try await flight.value }
         let flight = Task { try await self.sendAll(options) }
         self.flight = flight
-        return try await withTaskCancellationHandler { try await flight.value } onCancel: { flight.cancel() }
+        return try await withTaskCancellationHandler {
+            try await flight.value
+        } onCancel: {
+            flight.cancel()
+        }
     }
 
     /// Removes a change that waits. One that is being sent may take effect nevertheless.
@@ -133,7 +137,9 @@ public actor OfflineQueue {
                 outcomes.append(QueueOutcome(change: change, result: .done(try await send(change, options))))
                 drop(change)
             } catch let error as StreakSnapError {
-                guard error.kind == .refused || error.kind == .file, !error.isTransient, error.status != 401 else { return outcomes }
+                guard error.kind == .refused || error.kind == .file, !error.isTransient, error.status != 401 else {
+                    return outcomes
+                }
                 outcomes.append(QueueOutcome(change: change, result: .refused(error)))
                 drop(change)
             }

@@ -44,7 +44,8 @@ struct Multipart {
     }
 
     private var head: String {
-        fields.map { "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.quoted($0.name))\"\r\n\r\n\($0.value)\r\n" }.joined()
+        fields.map { "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.quoted($0.name))\"\r\n\r\n\($0.value)\r\n" }
+            .joined()
     }
 
     private func opening(_ file: UploadFile) -> String {

@@ -1,8 +1,8 @@
 #if canImport(FoundationNetworking)
-import Foundation
-public import FoundationNetworking
+    import Foundation
+    public import FoundationNetworking
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// Sends by `URLSession`. Replies are taken by a delegate, which also Linux has: there is no `AsyncBytes`.
@@ -61,6 +61,11 @@ public final class URLSessionTransport: Transport {
         var made = URLRequest(url: request.url)
         made.httpMethod = request.verb
         made.timeoutInterval = max(1, request.silence / .seconds(1))
+        #if canImport(FoundationNetworking)
+        // On Linux a request with a body that meets a kept connection which the server has just closed hangs until its timeout: libcurl
+        // sends it again, and Foundation cannot rewind its body.
+        made.setValue("close", forHTTPHeaderField: "Connection")
+        #endif
         for (name, value) in request.headers { made.setValue(value, forHTTPHeaderField: name) }
         switch request.body {
         case .none: return session.dataTask(with: made)
@@ -143,7 +148,9 @@ private struct Stream {
     mutating func end(_ error: (any Error)?) {
         let failure = error.map(Receiver.failure)
         if let continuation {
-            continuation.resume(throwing: failure ?? StreakSnapError(kind: .network, message: "The connection ended without a reply."))
+            continuation.resume(
+                throwing: failure ?? StreakSnapError(kind: .network, message: "The connection ended without a reply.")
+            )
         } else if let failure {
             pieces?.finish(throwing: failure)
         } else {

@@ -1,5 +1,6 @@
 /// The id of one kind of thing. Ids of different kinds are different types, so that none is given in place of another.
-public protocol Identifier: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral, TextValue
+public protocol Identifier: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral,
+    TextValue
 where RawValue == String {
     /// The id with this text.
     init(rawValue: String)

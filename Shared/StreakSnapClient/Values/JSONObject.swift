@@ -17,8 +17,17 @@ struct JSONObject {
 
     init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: JSONKey.self) }
 
-    /// A member that must be there.
-    func value<Value: Decodable>(_ key: JSONKey) throws -> Value { try container.decode(Value.self, forKey: key) }
+    /// A member that must be there. An object that is missing counts as an empty one: an older server does not know it yet.
+    func value<Value: Decodable>(_ key: JSONKey) throws -> Value {
+        if let value = try container.decodeIfPresent(Value.self, forKey: key) { return value }
+        guard let empty = try? JSONDecoder().decode(Value.self, from: Data("{}".utf8)) else {
+            throw DecodingError.keyNotFound(
+                key,
+                DecodingError.Context(codingPath: container.codingPath, debugDescription: "it is missing")
+            )
+        }
+        return empty
+    }
 
     func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
         try container.decodeIfPresent(Value.self, forKey: key) ?? zero
@@ -35,14 +44,20 @@ struct JSONObject {
     func value(_ key: JSONKey) throws -> Date {
         let text = try container.decode(String.self, forKey: key)
         guard let date = Timestamp.date(text) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "not an instant: \(text.prefix(40))")
+            throw DecodingError.dataCorruptedError(
+                forKey: key,
+                in: container,
+                debugDescription: "not an instant: \(text.prefix(40))"
+            )
         }
         return date
     }
 
     func optional(_ key: JSONKey) throws -> Date? {
         guard let text: String = try optional(key), !text.isEmpty else { return nil }
-        return try value(key)
+        // With its type: `value` could also read an optional.
+        let date: Date = try value(key)
+        return date
     }
 
     func value(_ key: JSONKey, or zero: [Date]) throws -> [Date] {
@@ -61,7 +76,9 @@ struct JSONWriter {
 
     init(_ encoder: any Encoder) { container = encoder.container(keyedBy: JSONKey.self) }
 
-    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws { try container.encodeIfPresent(value, forKey: key) }
+    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws {
+        try container.encodeIfPresent(value, forKey: key)
+    }
 
     mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value) throws { try container.encode(value, forKey: key) }
 

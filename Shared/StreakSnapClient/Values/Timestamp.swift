@@ -43,7 +43,8 @@ enum Timestamp {
     private static func offset(_ text: ArraySlice<UInt8>) -> Int? {
         if text.count == 1, text.first == UInt8(ascii: "Z") || text.first == UInt8(ascii: "z") { return 0 }
         let parts = Array(text)
-        guard parts.count == 6, parts[3] == UInt8(ascii: ":"), let hours = number(parts[1..<3]), let minutes = number(parts[4..<6])
+        guard parts.count == 6, parts[3] == UInt8(ascii: ":"), let hours = number(parts[1..<3]),
+            let minutes = number(parts[4..<6])
         else { return nil }
         switch parts[0] {
         case UInt8(ascii: "+"): return hours * 3_600 + minutes * 60

@@ -105,8 +105,8 @@ final class LossyProxy: Sendable {
     }
 
     private func pass(_ request: Data, _ client: Int32) -> Bool {
-        guard let reply = forward(request) else { return false }
-        return Self.send(client, reply)
+        guard let reply = forward(request), Self.send(client, reply) else { return false }
+        return !String(decoding: request.prefix(4_096), as: UTF8.self).lowercased().contains("connection: close")
     }
 
     /// The gateway's reply on a connection of its own.
@@ -140,9 +140,10 @@ final class LossyProxy: Sendable {
         while true {
             if let end = buffer.range(of: gap) {
                 let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self).lowercased()
-                let length = head.components(separatedBy: "\r\n").compactMap { line in
-                    line.hasPrefix("content-length:") ? Int(line.dropFirst(15).trimmingCharacters(in: .whitespaces)) : nil
-                }.first ?? 0
+                let length =
+                    head.components(separatedBy: "\r\n").compactMap { line in
+                        line.hasPrefix("content-length:") ? Int(line.dropFirst(15).trimmingCharacters(in: .whitespaces)) : nil
+                    }.first ?? 0
                 if buffer.distance(from: end.upperBound, to: buffer.endIndex) >= length { return buffer }
             }
             var bytes = [UInt8](repeating: 0, count: 65_536)
