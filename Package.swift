@@ -303,7 +303,7 @@ let testTargets: [Target] = [
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
-    tests("StreakSnapClientTests", ["StreakSnapClient"]),
+    tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
     tests(
         "BlobStoreTests",
         blobs + ["Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird, crypto, logging]

@@ -77,15 +77,6 @@ func success(_ data: String, meta: String = "{\"request_id\":\"r-1\"}") -> Local
     .reply(200, "{\"success\":true,\"data\":\(data),\"meta\":\(meta)}")
 }
 
-/// Waits for a condition, for a minute at most.
-func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    for _ in 0..<6_000 {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    Issue.record("never: \(what)")
-}
-
 /// A folder that is removed with the last reference.
 final class Folder: Sendable {
     let url: URL
