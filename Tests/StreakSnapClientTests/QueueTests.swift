@@ -17,10 +17,10 @@ import Testing
         let taken = Date(timeIntervalSince1970: 1_767_323_045)
         do {
             let queue = try OfflineQueue(client: try .test(server, store: MemorySessionStore(.of("ada"))), folder: home)
-            try await queue.addSnap(photo: photo, caption: "One", capturedAt: taken)
+            try await queue.addSnap(photo: photo, streakIDs: ["st-1"], caption: "One", capturedAt: taken)
             try await queue.add(Social.FriendsEndpoints.nudge, Social.NudgeRequest(friendID: "ben"))
             try Data("second".utf8).write(to: photo)
-            try await queue.addSnap(photo: photo, caption: "Two")
+            try await queue.addSnap(photo: photo, streakIDs: ["st-1"], caption: "Two")
             #expect(try await queue.flush().isEmpty)
             #expect(await queue.waiting.map(\.method) == ["Snaps.UploadSnap", "Friends.Nudge", "Snaps.UploadSnap"])
         }

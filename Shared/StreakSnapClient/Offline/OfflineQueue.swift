@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// ```swift
 /// let queue = try OfflineQueue(client: streaksnap, folder: folder)
-/// try await queue.addSnap(photo: photo)
+/// try await queue.addSnap(photo: photo, streakIDs: [streak])
 /// for outcome in try await queue.flush() { … }   // when the network is back, and at each launch
 /// ```
 ///
@@ -80,7 +80,8 @@ public actor OfflineQueue {
     ///
     /// - Parameters:
     ///   - photo: is copied.
-    ///   - streakIDs: or `all`.
+    ///   - streakIDs: each by its id. `all` would mean those that are active when the snap arrives: not one that broke at midnight, and that
+    ///     this snap brings back (SD-6).
     ///   - caption: at most 200 characters.
     ///   - capturedAt: when it was taken; nil for now.
     ///   - promptID: of the day's prompt.
@@ -88,14 +89,14 @@ public actor OfflineQueue {
     @discardableResult
     public func addSnap(
         photo: URL,
-        streakIDs: [String] = ["all"],
+        streakIDs: [StreakID],
         caption: String? = nil,
         capturedAt: Date? = nil,
         promptID: String? = nil,
         contentType: String = "image/jpeg"
     ) async throws -> QueuedChange {
         let request = Media.UploadSnapRequest(
-            streakIDs: streakIDs,
+            streakIDs: streakIDs.map(\.rawValue),
             caption: caption,
             capturedAt: capturedAt ?? client.surroundings.now(),
             promptID: promptID

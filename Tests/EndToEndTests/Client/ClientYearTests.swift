@@ -68,7 +68,7 @@ private struct ClientYear {
         network.setAway(true)
         let taken = try #require(ISO8601DateFormatter().date(from: "\(date)T23:50:00Z"))
         let photo = try ben.photo(seed)
-        try await ben.queue.addSnap(photo: photo, caption: "Tunnel", capturedAt: taken)
+        try await ben.queue.addSnap(photo: photo, streakIDs: [streak], caption: "Tunnel", capturedAt: taken)
         let early = try await ben.queue.flush(options: CallOptions(retries: RetryPolicy(attempts: 2, base: .milliseconds(1))))
         #expect(early.isEmpty)
         try FileManager.default.removeItem(at: photo)
