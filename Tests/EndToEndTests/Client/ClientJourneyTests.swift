@@ -82,7 +82,12 @@ import Testing
     private func grantToken(_ home: Installation, _ user: UserID) async throws {
         let root = try await Phone.register("root", port: home.http.port, folder: home.data.appending(path: "phones"))
         let refused = await #expect(throws: StreakSnapError.self) {
-            try await root.streaksnap.admin.store.grantToUser(userID: user, currency: .recoveryTokens, amount: 1, reason: "A test")
+            try await root.streaksnap.admin.store.grantToUser(
+                userID: user,
+                currency: .recoveryTokens,
+                amount: 1,
+                reason: "A test"
+            )
         }
         #expect(refused?.code == .adminOnly)
         _ = try await home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(root.user)'")
