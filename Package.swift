@@ -155,6 +155,7 @@ let sharedModules: [Target] = [
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
+    .target(name: "StreakSnapClient", path: "Shared/StreakSnapClient", exclude: ["README.md", "API.txt"], swiftSettings: strict),
 ]
 
 // Generated from Proto/, never edited.
@@ -302,12 +303,10 @@ let testTargets: [Target] = [
     tests("BusTests", ["Bus", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
+    tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
     tests(
         "BlobStoreTests",
-        [
-            "BlobStore", "BlobConfiguration", "Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird,
-            crypto, logging,
-        ]
+        blobs + ["Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird, crypto, logging]
     ),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
@@ -322,9 +321,9 @@ let testTargets: [Target] = [
     tests("TidyTests", ["Processes"]),
     tests(
         "EndToEndTests",
-        [
-            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
-            "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images", "Processes", "CPostgres", logging,
+        apis + [
+            "Bus", "Wire", "Kernel", "StreaksDomain", "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images",
+            "Processes", "CPostgres", "StreakSnapClient", logging,
         ],
         resources: [.copy("Fixtures")]
     ),
@@ -364,10 +363,8 @@ let testTargets: [Target] = [
         "soak",
         "Soak",
         exclude: ["Plan"],
-        [
-            "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI",
-            "SocialAPI", "StreaksAPI", arguments, logging,
-        ]
+        ["DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI"]
+            + ["SocialAPI", "StreaksAPI", arguments, logging]
     ),
     program(
         "chaos",
@@ -383,10 +380,13 @@ let testTargets: [Target] = [
 
 let package = Package(
     name: "streaksnap",
-    products: [.executable(name: "streaksnap", targets: ["streaksnap"])],
+    platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
+    products: [
+        .executable(name: "streaksnap", targets: ["streaksnap"]),
+        .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
+    ],
     dependencies: [
-        // Without its traits, and swift-configuration without JSON files: both pull in the whole of Foundation, whose ICU costs every
-        // process 8 MB of resident memory. `LinkageTests` would notice.
+        // Without traits that need all of Foundation, whose ICU costs every process 8 MB of memory: `LinkageTests` would notice.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),

@@ -74,6 +74,8 @@ struct MethodPolicy {
     var effect: UInt64 = 0
     /// Budget of one call in milliseconds.
     var timeout: UInt64 = 10_000
+    /// How it is called over HTTP; nil when it has no route.
+    var http: HTTPBinding?
 
     static let extensionNumber = 50002
     /// Number of `(google.api.http)` in google.protobuf.MethodOptions.
@@ -89,7 +91,9 @@ struct MethodPolicy {
     }
 
     init(options: [UInt8]) throws {
-        hasChangingRoute = try Self.changes(try extensionBytes(Self.routeNumber, in: options) ?? [])
+        let rule = try extensionBytes(Self.routeNumber, in: options) ?? []
+        hasChangingRoute = try Self.changes(rule)
+        http = try HTTPBinding(rule: rule, policy: try extensionBytes(Self.extensionNumber, in: options) ?? [])
         guard let policy = try extensionBytes(Self.extensionNumber, in: options) else { return }
         var fields = WireFields(policy)
         while let field = try fields.next() {

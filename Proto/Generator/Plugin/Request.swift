@@ -1,6 +1,7 @@
 internal import CDescriptor
 
-/// protoc's request and the answer to it: one Swift module per proto package.
+/// protoc's request and the answer to it: one Swift module per proto package, or with the parameter `client` the types and calls of the
+/// client library (D19).
 enum Request {
     static func answer(_ bytes: [UInt8]) throws -> [UInt8] {
         let request = try unpack(bytes, google__protobuf__compiler__code_generator_request__init)
@@ -37,6 +38,9 @@ enum Request {
             }
         )
         let schema = Schema(files: try list(request.pointee.proto_file, request.pointee.n_proto_file).map(ModelReader.read))
+        if text(request.pointee.parameter) == "client" {
+            return try ClientEmitter(schema: schema, files: schema.files.filter { wanted.contains($0.name) }).outputs()
+        }
         let descriptors = try Descriptors(request: raw, files: schema.files)
         let packages = Set(schema.files.filter { wanted.contains($0.name) }.map(\.package)).sorted()
         return try packages.flatMap { package in
