@@ -112,6 +112,7 @@ let cLibraries: [Target] = [
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
     system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
+    .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
     .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
 ]
 
@@ -235,7 +236,8 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]), Feature("Places", blobs + ["Images", "Replicas", logging]),
+            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Places", blobs + ["CPlaceNames", "Images", "Replicas", logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
         list: blobs + [logging],
@@ -304,10 +306,7 @@ let testTargets: [Target] = [
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests(
         "BlobStoreTests",
-        [
-            "BlobStore", "BlobConfiguration", "Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird,
-            crypto, logging,
-        ]
+        blobs + ["Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird, crypto, logging]
     ),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
@@ -342,7 +341,7 @@ let testTargets: [Target] = [
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",
-        ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
+        ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"].map { .byName(name: "\($0)Service") }
             + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
@@ -358,7 +357,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "DomainTests",
-        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "Kernel", "TestSupport"]
+        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "CPlaceNames", "Kernel", "TestSupport"]
     ),
     program(
         "soak",
