@@ -23,6 +23,7 @@ struct DocumentationRoutes: Sendable {
             <style>body{font:16px/1.5 system-ui;margin:2rem auto;max-width:64rem;padding:0 1rem}td,th{text-align:left;padding:.2rem .8rem}</style>
             <h1>StreakSnap API</h1>
             <p>Machine-readable: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1), with every field and rule.</p>
+            <p>Names of cities: <a href="https://www.geonames.org/">GeoNames</a>, CC BY 4.0. Borders: Natural Earth.</p>
             <table><tr><th>method</th><th>path</th><th>RPC</th><th>who</th></tr>\(rows.joined(separator: "\n"))</table></html>
             """
         return exchange.response(status: 200, contentType: "text/html; charset=utf-8", bytes: Array(html.utf8))

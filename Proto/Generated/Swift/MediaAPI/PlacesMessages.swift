@@ -341,7 +341,7 @@ public struct SavedCity: Sendable, Equatable {
 public struct ListClustersRequest: Sendable, Equatable {
     /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
     public var bbox: String = ""
-    /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. Required.
+    /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
     public var zoom: Double? = nil
 
     /// All fields unset.

@@ -16,7 +16,7 @@ struct ListClusters: QueryHandler {
 
     func handle(_ request: ListClustersRequest, _ context: CallContext) async throws -> ListClustersReply {
         let box = try GeoBox(parsing: request.bbox, field: "bbox")
-        guard let zoom = request.zoom else { throw ServiceError.validation(field: "zoom", "is required") }
+        let zoom = request.zoom ?? 11
         guard (0...24).contains(zoom) else { throw ServiceError.validation(field: "zoom", "must be from 0 to 24") }
         let reader = context.principal?.userID
         switch try await MapClusters(repository: clusters, limit: limit).find(in: box, zoom: zoom, for: reader) {
