@@ -75,7 +75,10 @@ enum OpenAPIGateway {
             ("/docs", ["get": document("gatewayDocs", "The routes as a page to read", "text/html")]),
             ("/media/{key}", ["get": media]),
         ]
-        if developmentClock { paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)])) }
+        if developmentClock {
+            paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)]))
+            paths.append(("/map", ["get": document("gatewayMap", "Posts and clusters on a map, to look at", "text/html")]))
+        }
         return paths
     }
 

@@ -47,17 +47,18 @@ struct MapClusters: Sendable {
         var pins: [PlacePin] = []
         var clusters = PlaceClusters([])
         var known = Set<Int64>()
-        var searched = Set<GeoBox>()
+        var searched: [GeoBox] = []
         var boxes = [box]
         while !boxes.isEmpty {
-            searched.formUnion(boxes)
+            searched += boxes
             let patches = try await repository.patches(reaching: boxes).subtracting(known)
             guard !patches.isEmpty else { break }
             known.formUnion(patches)
             pins += try await repository.pins(ofPatches: patches, for: reader, limit: limit + 1 - pins.count)
             guard pins.count <= limit else { return nil }
             clusters = PlaceClusters(pins)
-            boxes = clusters.circles(touching: box).filter { !searched.contains($0) }
+            // What reaches into a part of a box reaches into the box.
+            boxes = clusters.circles(touching: box).filter { circle in !searched.contains { $0.contains(circle) } }
         }
         return clusters
     }
