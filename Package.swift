@@ -111,6 +111,7 @@ let cLibraries: [Target] =
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         .target(name: "CVips", path: "Shared/CVips"),
+        .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
     ] + ["CEpoll", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
 
@@ -236,7 +237,8 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]), Feature("Places", blobs + ["Images", "Replicas", logging]),
+            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Places", blobs + ["CPlaceNames", "Images", "Replicas", logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
         list: blobs + [logging],
@@ -341,7 +343,7 @@ let testTargets: [Target] = [
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",
-        ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
+        ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"].map { .byName(name: "\($0)Service") }
             + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
@@ -357,7 +359,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "DomainTests",
-        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "Kernel", "TestSupport"]
+        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "CPlaceNames", "Kernel", "TestSupport"]
     ),
     program(
         "soak",

@@ -151,7 +151,8 @@ public final class GatewayHost: Program {
                 media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
-                clock: clockRoutes
+                clock: clockRoutes,
+                map: clockRoutes.map { _ in MapRoute() }
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
             limiter: RequestLimiter(limit: try settings.get(GatewaySettings.maxInFlight)),

@@ -90,7 +90,7 @@ import Testing
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
             "post_id": try await Self.posts(of: [ada, ben]), "author": circle.people.map(\.id),
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
-            "type": ["daily_snap", "social_share"], "format": ["csv"],
+            "type": ["daily_snap", "social_share"], "format": ["csv"], "bbox": ["13,52,14,53"], "zoom": ["12"],
             "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
         ]
         return circle
@@ -196,7 +196,7 @@ import Testing
             "/api/streaks/{streak_id}/milestone-data", "/api/streaks/{streak_id}/photos", "/api/photos/history/{streak_id}",
             "/api/photos/feed", "/api/streaks/feed", "/api/friends", "/api/friends/search", "/api/notifications",
             "/api/users/me/export", "/api/circles/{circle_id}/members", "/api/circles/{circle_id}/streak",
-            "/api/circles/{circle_id}/feed", "/api/posts", "/api/posts/{post_id}",
+            "/api/circles/{circle_id}/feed", "/api/posts", "/api/posts/{post_id}", "/api/posts/clusters",
         ]
         for (reader, other) in [(ada, ben), (ben, ada)] {
             let found = try await sightings(of: other, by: reader, circle, walk)

@@ -26,6 +26,9 @@ package enum PythonPackages {
         try await make("mail-python", ["aiosmtpd==1.4.6", "cryptography==50.0.2"])
     }
 
+    /// What reads pictures and their Exif.
+    package static let pictures = Task { () async throws -> String in try await make("pictures-python", ["pillow==13.0.0"]) }
+
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 

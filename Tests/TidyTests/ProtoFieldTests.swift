@@ -21,6 +21,7 @@ struct ProtoFieldTests {
         "EarnedBadge.id": "a name, `second_chance`",
         "BadgeItem.id": "a name, `week_warrior`",
         "UnlockItem.id": "a name, `flame_color_gold`",
+        "Cluster.id": "a hash of its members",
         "HabitColumns.date": "the name of a column",
         "SyncRequest.device_id": "made by the app; the handler reads it",
         "SyncChange.change_id": "read one by one: a bad one is refused alone",

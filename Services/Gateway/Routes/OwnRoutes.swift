@@ -4,13 +4,15 @@ internal import Kernel
 internal import Runtime
 internal import Transcoding
 
-/// The gateway's few routes that are no RPC: health, pages, blob downloads, the development clock.
+/// The gateway's few routes that are no RPC: health, pages, blob downloads, the development clock and its map.
 struct OwnRoutes: Sendable {
     let health: HealthRoutes
     let media: MediaRoute
     let documentation: DocumentationRoutes
     let pages: PageRoutes
     let clock: ClockRoutes?
+    /// Where the development clock is on.
+    let map: MapRoute?
 
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
@@ -18,6 +20,7 @@ struct OwnRoutes: Sendable {
         switch path {
         case "/api/health", "/healthz", "/readyz", "/openapi.json": return ["GET", "HEAD"]
         case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
+        case "/map": return map == nil ? nil : ["GET", "HEAD"]
         default: return nil
         }
     }
@@ -37,6 +40,7 @@ struct OwnRoutes: Sendable {
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
         case "/readyz": return health.ready(exchange)
         case "/openapi.json": return documentation.openAPI(exchange)
+        case "/map": return map?.page(exchange)
         case "/api/dev/clock": return try await clock?.respond(to: request, exchange)
         default: return nil
         }

@@ -78,6 +78,7 @@ enum OpenAPIGateway {
         guard developmentClock else { return paths }
         paths.append(("/demo", ["get": document("gatewayDemo", "Two phones in a page that play the product", "text/html")]))
         paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)]))
+        paths.append(("/map", ["get": document("gatewayMap", "Posts and clusters on a map, to look at", "text/html")]))
         return paths
     }
 

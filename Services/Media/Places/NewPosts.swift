@@ -159,6 +159,15 @@ struct PostDraft: Sendable {
     let precision: PositionPrecision
     let capturedAt: Instant
     let receivedAt: Instant
+    /// Of the position that others see.
+    let place: PlaceName?
+
+    /// What the post is found by.
+    var words: [String] { Self.words(caption, place) }
+
+    static func words(_ caption: String?, _ place: PlaceName?) -> [String] {
+        PlaceText.words([caption, place?.city, place?.country].compactMap(\.self).joined(separator: " "))
+    }
 
     /// - Throws: `VALIDATION_ERROR` naming the position or the caption.
     init(_ request: CreatePostRequest, id: PostID, user: UserID, receivedAt: Instant) throws {
@@ -167,6 +176,7 @@ struct PostDraft: Sendable {
         caption = try PlaceText.caption(request.caption ?? "", field: "caption")
         precision = request.precision.flatMap(PositionPrecision.init) ?? .exact
         position = precision.position(of: try Coordinate(latitude: request.latitude, longitude: request.longitude))
+        place = PlaceNames.known?.name(of: position)
         // A client's clock may be fast.
         capturedAt = min(request.capturedAt ?? receivedAt, receivedAt)
     }

@@ -15,6 +15,7 @@ package enum PlacesFeature {
                 [
                     Migration(version: 1, name: "posts", sql: PackageResources.V0001_posts_sql),
                     Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
+                    Migration(version: 3, name: "map", sql: PackageResources.V0003_map_sql),
                 ]
             )
         ],
@@ -28,6 +29,7 @@ package enum PlacesFeature {
             jobs: [
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
+                CountedTiles(clusters: ClusterRepository(database: database)).job, NamedPosts(posts: posts).job,
             ]
         )
     }
@@ -37,6 +39,7 @@ package enum PlacesFeature {
         let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
         let votes = Votes(mutations: mutations)
         let cities = SavedCities(repository: CityRepository(database: database), mutations: mutations)
+        let lists = PostListRepository(database: database)
         let newPosts = NewPosts(
             posts: posts,
             views: views,
@@ -49,7 +52,7 @@ package enum PlacesFeature {
         )
         return PlacesService.endpoints(
             createPost: CreatePost(posts: newPosts, terms: core.terms, uploads: core.uploads),
-            listPosts: ListPosts(lists: PostListRepository(database: database), views: views),
+            listPosts: ListPosts(lists: lists, views: views),
             getPost: GetPost(posts: posts, views: views),
             deletePost: DeletePost(mutations: mutations),
             votePost: VotePost(votes: votes),
@@ -58,7 +61,9 @@ package enum PlacesFeature {
             saveCity: SaveCity(cities: cities),
             removeCity: RemoveCity(cities: cities),
             setFavoriteCity: SetFavoriteCity(cities: cities),
-            clearFavoriteCity: ClearFavoriteCity(cities: cities)
+            clearFavoriteCity: ClearFavoriteCity(cities: cities),
+            listClusters: ListClusters(clusters: ClusterRepository(database: database), lists: lists, views: views),
+            downloadPost: DownloadPost(posts: posts, blobs: core.blobs)
         )
     }
 }

@@ -29,6 +29,13 @@ struct PostSearch: Sendable {
     /// The reader's own, hidden ones too.
     var isOwn = false
     var order: Order
+    /// Case-folded; nil when none are searched for.
+    var words: [String]?
+
+    /// All posts.
+    static let everything = PostSearch()
+
+    private init() { order = .newest }
 
     /// - Parameter reader: nil for a guest.
     /// - Throws: `VALIDATION_ERROR` naming the fields that are wrong or do not go together; `UNAUTHENTICATED` for a guest's own.
@@ -50,6 +57,14 @@ struct PostSearch: Sendable {
         }
         since = request.since
         order = request.sort.flatMap(Order.init) ?? (author == nil ? .score : .newest)
+        if let text = request.q {
+            let words = PlaceText.words(text)
+            guard words.contains(where: { $0.unicodeScalars.contains { $0.properties.generalCategory != .nonspacingMark } })
+            else {
+                throw ServiceError.validation(field: "q", "must have a letter or a digit")
+            }
+            self.words = words
+        }
         if let text = request.bbox { box = try GeoBox(parsing: text, field: "bbox") }
         if let text = request.geohash {
             let geohash = try Geohash(parsing: text, field: "geohash", longest: 6)

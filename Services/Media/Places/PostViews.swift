@@ -50,7 +50,10 @@ struct PostViews: Sendable {
             down: post.votes.down,
             voteCount: post.votes.count,
             myVote: post.votes.own?.rawValue,
-            hidden: post.isHidden
+            hidden: post.isHidden,
+            city: post.city,
+            country: post.country,
+            countryCode: post.countryCode
         )
     }
 }

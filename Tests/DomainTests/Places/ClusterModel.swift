@@ -15,9 +15,24 @@ enum ClusterModel {
 
     /// All clusters, sorted by id.
     static func clusters(_ pins: [PlacePin]) -> [Group] {
+        let chains = chains(pins)
+        let (large, others) = (chains.filter { $0.count >= 4 }, chains.filter { $0.count < 4 })
+        return (merged(large).map { group($0, "large") } + others.map { group($0, $0.count > 1 ? "small" : "single") })
+            .sorted { $0.id < $1.id }
+    }
+
+    /// Whether the circle of a chain may reach into a box, by the distances of its posts alone.
+    static func mayReach(_ chain: [PlacePin], into box: GeoBox) -> Bool {
+        let first = chain[0].position
+        let farthest = chain.map { metres(first, $0.position) }.max() ?? 0
+        // The centre is not farther from the first than twice that, nor from any other.
+        return box.padded(by: 4 * farthest + 400).contains(first)
+    }
+
+    /// Posts that a chain of neighbours connects.
+    static func chains(_ pins: [PlacePin]) -> [[PlacePin]] {
         var unvisited = Set(pins.indices)
-        var large: [[PlacePin]] = []
-        var others: [[PlacePin]] = []
+        var chains: [[PlacePin]] = []
         while let start = unvisited.popFirst() {
             var queue = [start]
             var found = [pins[start]]
@@ -28,10 +43,9 @@ enum ClusterModel {
                     found.append(pins[other])
                 }
             }
-            if found.count >= 4 { large.append(found) } else { others.append(found) }
+            chains.append(found)
         }
-        return (merged(large).map { group($0, "large") } + others.map { group($0, $0.count > 1 ? "small" : "single") })
-            .sorted { $0.id < $1.id }
+        return chains
     }
 
     /// Joins clusters whose circles overlap, once.

@@ -115,27 +115,28 @@ struct PlaceClusterTests {
         #expect(Set(clusters.single).isSubset(of: Set(single)))
     }
 
-    @Test(arguments: [PinSet.clumps, .city, .world, .antimeridian, .northPole, .brokenLine, .islands])
-    func `clusters that reach into a box are the same when only the posts around them are known`(set: PinSet) {
+    /// The posts of whole chains are found by where their circles may reach at most, as the service finds them.
+    @Test(arguments: PinSet.allCases)
+    func `clusters that touch a box are the same when only posts whose circles may reach there are known`(set: PinSet) {
         var random = Seeded(47)
         var known = 0
         for _ in 0..<30 {
             let pins = set.pins(150, &random)
             let all = PlaceClusters(pins)
+            let chains = ClusterModel.chains(pins)
             let middle = random.pick(pins).position
             let box = Seeded.box(middle, width: random.number(0...0.05), height: random.number(0...0.05))
-            let largest = all.large.map(\.radius).max() ?? 0
+            var found: [PlacePin] = []
             var some = PlaceClusters([])
-            var region = some.region(of: box, largest: largest)
-            for _ in 0..<50 {
-                let found = pins.filter { region.contains($0.position) }
+            var (areas, waiting) = ([box], chains)
+            while !areas.isEmpty {
+                let near = waiting.filter { chain in areas.contains { ClusterModel.mayReach(chain, into: $0) } }
+                waiting.removeAll { near.contains($0) }
+                found += near.flatMap { $0 }
                 some = PlaceClusters(found)
-                if region.contains(some.region(of: box, largest: largest)) {
-                    known += found.count
-                    break
-                }
-                region = region.union(some.region(of: box, largest: largest))
+                areas = near.isEmpty ? [] : some.circles(touching: box)
             }
+            known += found.count
             for detail in MapDetail.allCases { #expect(some.shown(detail, in: box) == all.shown(detail, in: box), "\(box)") }
         }
         // Most posts were not needed where they are far apart.

@@ -11,7 +11,9 @@ struct Screenshot {
     var height: Int { raster.height }
 
     /// Has headless Chromium show a page, and keeps the picture as `.run/artefacts/NAME.png`, to be looked at.
-    init(of address: String, width: Int, height: Int, name: String) async throws {
+    ///
+    /// - Parameter scriptTime: milliseconds by the clock of the page's scripts before the picture; requests do not count.
+    init(of address: String, width: Int, height: Int, name: String, scriptTime: Int = 0) async throws {
         let file = URL(filePath: ".run/artefacts/\(name).png")
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try? FileManager.default.removeItem(at: file)
@@ -23,8 +25,8 @@ struct Screenshot {
             [
                 // Its sandbox needs rights that containers lack; the page is ours.
                 "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-                "--user-data-dir=\(profile.path)", "--window-size=\(width),\(height)", "--screenshot=\(file.path)", address,
-            ]
+                "--user-data-dir=\(profile.path)", "--window-size=\(width),\(height)", "--screenshot=\(file.path)",
+            ] + (scriptTime > 0 ? ["--virtual-time-budget=\(scriptTime)"] : []) + [address]
         )
         try #require(FileManager.default.fileExists(atPath: file.path), "\(browser.status): \(browser.transcript)")
         try Vips.start()

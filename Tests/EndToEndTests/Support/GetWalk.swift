@@ -59,7 +59,7 @@ struct GetWalk: Sendable {
                 try #require(!values.isEmpty)
                 addresses = addresses.flatMap { address in values.map { address.replacing("{\(name)}", with: $0) } }
             }
-            for (name, isRequired) in route.queries where !Self.plain.contains(name) {
+            for (name, isRequired) in route.queries where isRequired || !Self.plain.contains(name) {
                 let values = try #require(ids[name], "teach this test what \(name) of \(route.path) is")
                 let filled = addresses.flatMap { address in
                     values.map { "\(address)\(address.contains("?") ? "&" : "?")\(name)=\($0)" }

@@ -76,9 +76,15 @@ public struct Post: Sendable, Equatable {
     public var myVote: String? = nil
     /// Only its author sees it.
     public var hidden: Bool = false
+    /// A large city near the position above; unset far from all.
+    public var city: String? = nil
+    /// In English; unset at sea.
+    public var country: String? = nil
+    /// ISO 3166-1, two letters.
+    public var countryCode: String? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false) {
+    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, city: String? = nil, country: String? = nil, countryCode: String? = nil) {
         self.id = id
         self.author = author
         self.type = type
@@ -98,6 +104,9 @@ public struct Post: Sendable, Equatable {
         self.voteCount = voteCount
         self.myVote = myVote
         self.hidden = hidden
+        self.city = city
+        self.country = country
+        self.countryCode = countryCode
     }
 }
 
@@ -123,12 +132,14 @@ public struct ListPostsRequest: Sendable, Equatable {
     public var mine: Bool? = nil
     /// `score` (PL-2) or `newest`. When absent: newest for the posts of one author, otherwise score.
     public var sort: String? = nil
+    /// Words: only posts whose caption and place name have all of them, each as the beginning of a word, whatever its case and accents.
+    public var q: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(cursor: String = "", limit: Int32 = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Kernel.Instant? = nil, author: Kernel.UserID? = nil, mine: Bool? = nil, sort: String? = nil) {
+    public init(cursor: String = "", limit: Int32 = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Kernel.Instant? = nil, author: Kernel.UserID? = nil, mine: Bool? = nil, sort: String? = nil, q: String? = nil) {
         self.cursor = cursor
         self.limit = limit
         self.bbox = bbox
@@ -140,6 +151,7 @@ public struct ListPostsRequest: Sendable, Equatable {
         self.author = author
         self.mine = mine
         self.sort = sort
+        self.q = q
     }
 }
 
@@ -323,6 +335,101 @@ public struct SavedCity: Sendable, Equatable {
         self.name = name
         self.latitude = latitude
         self.longitude = longitude
+    }
+}
+
+public struct ListClustersRequest: Sendable, Equatable {
+    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+    public var bbox: String = ""
+    /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
+    public var zoom: Double? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(bbox: String = "", zoom: Double? = nil) {
+        self.bbox = bbox
+        self.zoom = zoom
+    }
+}
+
+public struct ListClustersReply: Sendable, Equatable {
+    public var clusters: [Cluster] = []
+    /// `clusters` or `tiles`.
+    public var form: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(clusters: [Cluster] = [], form: String = "") {
+        self.clusters = clusters
+        self.form = form
+    }
+}
+
+public struct Cluster: Sendable, Equatable {
+    /// The same as long as its members are; of a tile, the same for good.
+    public var id: String = ""
+    /// `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
+    public var kind: String = ""
+    public var center: GeoPoint? = nil
+    /// Metres; 0 for a single.
+    public var radius: Double = 0
+    public var count: Int64 = 0
+    /// All posts of the cluster; none for a tile.
+    public var members: [Kernel.PostID] = []
+    /// Of a single. With more than 500 of them, of those with the best scores.
+    public var post: Post? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(id: String = "", kind: String = "", center: GeoPoint? = nil, radius: Double = 0, count: Int64 = 0, members: [Kernel.PostID] = [], post: Post? = nil) {
+        self.id = id
+        self.kind = kind
+        self.center = center
+        self.radius = radius
+        self.count = count
+        self.members = members
+        self.post = post
+    }
+}
+
+public struct GeoPoint: Sendable, Equatable {
+    public var latitude: Double = 0
+    public var longitude: Double = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(latitude: Double = 0, longitude: Double = 0) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+public struct DownloadPostRequest: Sendable, Equatable {
+    public var postID: Kernel.PostID
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID) {
+        self.postID = postID
+    }
+}
+
+public struct DownloadPostReply: Sendable, Equatable {
+    public var photo: [UInt8] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(photo: [UInt8] = []) {
+        self.photo = photo
     }
 }
 

@@ -21,6 +21,11 @@ public enum PlacesService {
     ///   - removeCity: Takes a city out of the list, and clears the favorite if it is this one. A name that is not there changes nothing.
     ///   - setFavoriteCity: Makes a city the favorite in place of the one before. It need not be in the list, and does not enter it.
     ///   - clearFavoriteCity: Clears the favorite; without one it changes nothing.
+    ///   - listClusters: What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    ///     touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    ///     things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    ///   - downloadPost: The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    ///     Exif (PL-6).
     public static func endpoints(
         createPost: some Bus.MutationHandler<CreatePostRequest, CreatePostReply>,
         listPosts: some Bus.QueryHandler<ListPostsRequest, ListPostsReply>,
@@ -32,7 +37,9 @@ public enum PlacesService {
         saveCity: some Bus.MutationHandler<SaveCityRequest, SavedCitiesReply>,
         removeCity: some Bus.MutationHandler<RemoveCityRequest, SavedCitiesReply>,
         setFavoriteCity: some Bus.MutationHandler<SetFavoriteCityRequest, SavedCitiesReply>,
-        clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>
+        clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>,
+        listClusters: some Bus.QueryHandler<ListClustersRequest, ListClustersReply>,
+        downloadPost: some Bus.QueryHandler<DownloadPostRequest, DownloadPostReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(PlacesMethods.createPost, createPost),
@@ -46,6 +53,8 @@ public enum PlacesService {
             Bus.Endpoint(PlacesMethods.removeCity, removeCity),
             Bus.Endpoint(PlacesMethods.setFavoriteCity, setFavoriteCity),
             Bus.Endpoint(PlacesMethods.clearFavoriteCity, clearFavoriteCity),
+            Bus.Endpoint(PlacesMethods.listClusters, listClusters),
+            Bus.Endpoint(PlacesMethods.downloadPost, downloadPost),
         ]
     }
 }
@@ -88,6 +97,15 @@ public enum PlacesMethods {
     /// Clears the favorite; without one it changes nothing.
     public static let clearFavoriteCity = Bus.Method<ClearFavoriteCityRequest, SavedCitiesReply>(
         service: "media", version: "v1", name: "ClearFavoriteCity", isIdempotent: false, timeout: .seconds(10))
+    /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    public static let listClusters = Bus.Method<ListClustersRequest, ListClustersReply>(
+        service: "media", version: "v1", name: "ListClusters", isIdempotent: true, timeout: .seconds(10))
+    /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    /// Exif (PL-6).
+    public static let downloadPost = Bus.Method<DownloadPostRequest, DownloadPostReply>(
+        service: "media", version: "v1", name: "DownloadPost", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Places` over the bus.
@@ -153,5 +171,18 @@ public struct PlacesClient: Sendable {
     /// Clears the favorite; without one it changes nothing.
     public func clearFavoriteCity(_ request: ClearFavoriteCityRequest, context: Bus.CallContext) async throws -> SavedCitiesReply {
         try await caller.call(PlacesMethods.clearFavoriteCity, request, context: context)
+    }
+
+    /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    public func listClusters(_ request: ListClustersRequest, context: Bus.CallContext) async throws -> ListClustersReply {
+        try await caller.call(PlacesMethods.listClusters, request, context: context)
+    }
+
+    /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    /// Exif (PL-6).
+    public func downloadPost(_ request: DownloadPostRequest, context: Bus.CallContext) async throws -> DownloadPostReply {
+        try await caller.call(PlacesMethods.downloadPost, request, context: context)
     }
 }

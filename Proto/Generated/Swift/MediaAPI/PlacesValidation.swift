@@ -51,6 +51,9 @@ extension ListPostsRequest {
         if let value = self.sort {
             violations.member(value, of: ["score", "newest"], at: path, "sort")
         }
+        if let value = self.q {
+            violations.length(value, max: 100, at: path, "q")
+        }
     }
 }
 
@@ -155,5 +158,49 @@ extension SavedCitiesReply {
 }
 
 extension SavedCity {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ListClustersRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.bbox.isEmpty {
+            violations.required(at: path, "bbox")
+        } else {
+            violations.length(self.bbox, max: 200, at: path, "bbox")
+        }
+    }
+}
+
+extension ListClustersReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.clusters.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("clusters", index: index))
+        }
+    }
+}
+
+extension Cluster {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.center == nil { violations.required(at: path, "center") }
+        for (index, value) in self.members.enumerated() {
+            violations.id(value, at: path, "members", index: index)
+        }
+        if let value = self.post {
+            value.collectViolations(into: &violations, path: path.child("post"))
+        }
+    }
+}
+
+extension GeoPoint {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension DownloadPostRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
+    }
+}
+
+extension DownloadPostReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -80,6 +80,8 @@ public struct PlaceClusters: Sendable {
     public let distances: Int
 
     private let pins: [PlacePin]
+    /// For each large cluster the circles that it was joined from.
+    private let parts: [[Circle]]
 
     /// Makes the clusters of posts.
     ///
@@ -94,7 +96,9 @@ public struct PlaceClusters: Sendable {
             if members.count >= Self.fewestInCircle { circles.append(circle) } else { others.append(circle) }
         }
         var overlaps = CircleOverlaps(circles)
-        let merged = overlaps.groups().map { group in
+        let groups = overlaps.groups()
+        parts = groups.map { $0.map { circles[$0] } }
+        let merged = groups.map { group in
             group.count == 1 ? circles[group[0]] : Circle(group.flatMap { circles[$0].members }.sorted(), of: pins)
         }
         large = merged.map { $0.cluster(.large, of: pins) }
@@ -104,37 +108,30 @@ public struct PlaceClusters: Sendable {
         self.pins = pins
     }
 
-    /// Where posts must be known for the clusters that a map shows to be whole (PL-4): those that reach into a box, inside it or not, and
-    /// what they are joined with. No place decides it alone, because a circle may reach far beyond its posts.
+    /// Where else posts must be known for the clusters that touch a box to be whole (PL-4): the boxes of the circles that these were joined
+    /// from. Whose circle may reach into one of them may be joined too.
     ///
-    /// Begin with the region of no clusters, and repeat with the posts of the region until they are those of a box that contains it. The
-    /// clusters that then reach into the box are those of all posts on earth.
-    ///
-    /// - Parameter largest: metres: the radius of the largest circle there is. Circles larger than that may be missed where none of their
-    ///   posts is near.
-    public func region(of box: GeoBox, largest: Double) -> GeoBox {
-        let all = large + small + single
-        func reaching(_ box: GeoBox) -> [PlaceCluster] { all.filter { box.padded(by: $0.radius).contains($0.center) } }
-        // A post of a circle that reaches into a box is at most two radii away from it.
-        let near = reaching(box).reduce(box.padded(by: max(Self.reach, 2 * largest))) {
-            $0.union(GeoBox(around: $1.center, radius: $1.radius + 3 * largest + Self.reach))
-        }
-        return reaching(near).reduce(near) { $0.union(GeoBox(around: $1.center, radius: $1.radius + Self.reach)) }
+    /// Begin with the posts whose circles may reach into the box, and add those whose circles may reach into these boxes until there are
+    /// no more. The clusters that touch the box are then those of all posts on earth.
+    public func circles(touching box: GeoBox) -> [GeoBox] {
+        parts.filter { $0.contains { $0.touches(box) } }.flatMap { $0.map { GeoBox(around: $0.center, radius: $0.radius) } }
     }
 
     /// What a map shows of them.
     ///
-    /// - Parameter box: the part of the map; clusters whose circles do not reach into it are left out, and posts that lie outside. Nil for
-    ///   all.
+    /// - Parameter box: the part of the map; clusters that do not touch it are left out, and posts that lie outside. Nil for all. A cluster
+    ///   touches it when its circle reaches into it, or, if it was joined, one of the circles that it was joined from: the circle around
+    ///   all of them may be far larger than any, and only these can be found without knowing all posts on earth.
     public func shown(_ detail: MapDetail, in box: GeoBox? = nil) -> [PlaceCluster] {
-        let clusters =
-            switch detail {
-            case .circles: large
-            case .clusters: large + small + single
-            case .pins: large + pins.filter { box?.contains($0.position) ?? true }.map(PlaceCluster.init)
-            }
-        guard let box else { return clusters }
-        return clusters.filter { box.padded(by: $0.radius).contains($0.center) }
+        guard let box else {
+            return detail == .clusters ? large + small + single : large + (detail == .pins ? pins.map(PlaceCluster.init) : [])
+        }
+        let circles = zip(large, parts).filter { $1.contains { $0.touches(box) } }.map(\.0)
+        return switch detail {
+        case .circles: circles
+        case .clusters: circles + (small + single).filter { box.padded(by: $0.radius).contains($0.center) }
+        case .pins: circles + pins.filter { box.contains($0.position) }.map(PlaceCluster.init)
+        }
     }
 }
 
@@ -194,6 +191,9 @@ struct Circle {
         self.center = center
         radius = members.reduce(0) { max($0, center.distance(to: pins[$1].position)) } + PlaceClusters.padding
     }
+
+    /// Whether it reaches into a box.
+    func touches(_ box: GeoBox) -> Bool { box.padded(by: radius).contains(center) }
 
     func cluster(_ kind: PlaceCluster.Kind, of pins: [PlacePin]) -> PlaceCluster {
         let ids = members.map { pins[$0].id }

@@ -25,6 +25,30 @@ public enum PlaceText {
     /// What names of cities are compared by: case-folded (PL-7). Composed and decomposed letters are compared as one where it is stored.
     public static func key(_ name: String) -> String { trimmed(name).uppercased().lowercased() }
 
+    /// The words of a text, case-folded, each once (PL-2): runs of letters, digits and the marks on them, of at most 50 characters. Marks are
+    /// taken off where they are stored and compared.
+    public static func words(_ text: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        func isPart(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.properties.generalCategory {
+            case .nonspacingMark, .spacingMark, .decimalNumber, .letterNumber, .otherNumber: true
+            default: scalar.properties.isAlphabetic
+            }
+        }
+        for scalar in text.uppercased().lowercased().unicodeScalars {
+            if isPart(scalar) {
+                if word.unicodeScalars.count < 50 { word.unicodeScalars.append(scalar) }
+            } else if !word.isEmpty {
+                words.append(word)
+                word = ""
+            }
+        }
+        if !word.isEmpty { words.append(word) }
+        var seen = Set<String>()
+        return words.filter { seen.insert($0).inserted }
+    }
+
     private static func trimmed(_ text: String) -> String {
         let scalars = text.unicodeScalars
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),

@@ -8,6 +8,7 @@ extension PersonalData {
     static let places = PersonalData(
         [
             PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
+            PersonalTable("place_post_text", users: ["user_id": .delete], references: ["post_id"]),
             PersonalTable("place_post", users: ["user_id": .delete], references: ["id"], exports: [post]),
             PersonalTable("place_removed_post", users: ["user_id": .delete], references: ["id"]),
             PersonalTable("place_city", users: ["user_id": .delete], exports: [city]),
@@ -16,6 +17,10 @@ extension PersonalData {
         impersonal: [
             "place_vote_change": "how many votes a post has more or fewer, not whose",
             "place_past_score": "how high posts stood in lists",
+            "place_tile": "how many posts an area has, not whose",
+            "place_tile_change": "where a post came into view or went, not whose",
+            "place_cell": "that a cell of 600 m has or had a post",
+            "place_patch": "which cells lie near each other",
         ]
     ) { _ in placeSteps }
 
@@ -32,7 +37,8 @@ extension PersonalData {
     private static let post = PersonalExport(
         "posts",
         [
-            "id", "caption", "latitude", "longitude", .value("precision", "position_precision"), "captured_at", "posted_at",
+            "id", "caption", "latitude", "longitude", "city", "country", .value("precision", "position_precision"), "captured_at",
+            "posted_at",
             "width",
             "height",
             .made("photo_url", from: "id") { settings, now in

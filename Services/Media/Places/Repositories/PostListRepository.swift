@@ -18,6 +18,9 @@ struct PostListRepository: Sendable {
     /// Cells that a crowded area is read by.
     private static let mostCells = 24
 
+    /// Words that more posts have are looked for in posts by their order, not posts by their words.
+    private static let fewWithWords = 5_000
+
     let database: Database
     /// An area with more posts than this is crowded.
     var few = 500
@@ -54,6 +57,11 @@ struct PostListRepository: Sendable {
     /// Where the posts are read from.
     private func source(_ search: PostSearch, _ statement: PostListStatement) async throws -> Query {
         if search.author != nil { return statement.ofAuthor }
+        if let words = PostListStatement.words(search) {
+            let found: Query = "SELECT FROM place_post_text WHERE words @@ \(words) LIMIT \(Self.fewWithWords + 1)"
+            let count = try await database.query("SELECT count(*) FROM (\(found)) AS counted").first?.decode(as: Int64.self) ?? 0
+            if count <= Self.fewWithWords { return statement.withWords(words) }
+        }
         guard let box = search.box else { return statement.inCells(.world) }
         let ranges = search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.ranges)
         let count: Query = "SELECT count(*) FROM (SELECT FROM \(PostListStatement.posts(in: ranges)) LIMIT \(few + 1)) AS counted"
@@ -74,6 +82,17 @@ struct PostListRepository: Sendable {
         )
     }
 
+    /// Posts by their ids that a reader may see, those with the best scores first.
+    ///
+    /// - Parameter reader: nil for a guest.
+    func best(of posts: [PostID], for reader: UserID?, limit: Int) async throws -> [ShownPost] {
+        let page: Query = """
+            SELECT \(Self.columns), p.score AS rank FROM place_post p
+            WHERE p.id = ANY(\(posts)) AND p.state = 1 AND \(Self.isShown(to: reader)) ORDER BY p.score DESC, p.id DESC LIMIT \(limit)
+            """
+        return try await database.query(Self.selection(page, for: reader)).map { try ShownPost($0) }
+    }
+
     /// A condition on `place_post p`: whether others see the post, and this one does.
     ///
     /// - Parameter reader: nil for a guest.
@@ -89,14 +108,14 @@ struct PostListRepository: Sendable {
     /// Of a post, for `selection`.
     static let columns: Query = """
         p.id, p.user_id, p.caption, p.latitude, p.longitude, p.position_precision, p.captured_at, p.posted_at, p.width, p.height, p.up,
-        p.down, p.is_hidden
+        p.down, p.is_hidden, p.country_code, p.country, p.city
         """
 
     /// Posts with all their votes and the reader's own.
     private static func selection(_ posts: Query, for reader: UserID?) -> Query {
         """
         SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
-            page.posted_at, page.width, page.height, page.is_hidden, page.rank, statement_timestamp() AS read_at,
+            page.posted_at, page.width, page.height, page.is_hidden, page.country_code, page.country, page.city, page.rank, statement_timestamp() AS read_at,
             page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
             (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
         FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
@@ -118,6 +137,9 @@ extension ShownPost {
             width: try row.get("width"),
             height: try row.get("height"),
             isHidden: try row.get("is_hidden"),
+            countryCode: try row.get("country_code", as: String?.self),
+            country: try row.get("country", as: String?.self),
+            city: try row.get("city", as: String?.self),
             votes: VoteCounts(
                 up: try row.get("up"),
                 down: try row.get("down"),

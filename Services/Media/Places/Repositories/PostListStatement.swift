@@ -36,6 +36,23 @@ struct PostListStatement: Sendable {
     /// All posts of ranges of keys: for a quiet area.
     func inRanges(_ ranges: [ClosedRange<Int64>]) -> Query { whole(Self.posts(in: ranges), "true") }
 
+    /// Posts with the words that are searched for, as `t` and `p`.
+    static func posts(with words: Query) -> Query {
+        "(SELECT post_id FROM place_post_text WHERE words @@ \(words)) AS t JOIN place_post p ON p.id = t.post_id"
+    }
+
+    /// What the words of posts are compared with; nil when none are searched for.
+    static func words(_ search: PostSearch) -> Query? {
+        guard let words = search.words else { return nil }
+        return """
+            (SELECT string_agg(quote_literal(place_fold(word)) || ':*', ' & ')::tsquery FROM unnest(\(words)) AS word
+            WHERE place_fold(word) <> '')
+            """
+    }
+
+    /// All posts with the words: for rare ones.
+    func withWords(_ words: Query) -> Query { whole(Self.posts(with: words), "p.state = 1 AND NOT p.is_hidden") }
+
     /// All posts of an author.
     var ofAuthor: Query {
         whole(
@@ -91,7 +108,7 @@ struct PostListStatement: Sendable {
 
     /// Whether `p` is what is searched for, and the reader may see its author. As one expression, of which PostgreSQL expects that half of
     /// the posts pass: it would take the area for nearly empty otherwise, and read and sort whole cells.
-    private var isListed: Query {
+    var isListed: Query {
         var conditions: [Query] = []
         if let box = search.box {
             let parts = box.parts.map {
@@ -101,6 +118,9 @@ struct PostListStatement: Sendable {
         }
         if let cell = search.cell { conditions.append("p.place_key BETWEEN \(cell.lowerBound) AND \(cell.upperBound)") }
         if let circle = search.circle { conditions.append("\(Self.distance(to: circle.center)) <= \(circle.radius)") }
+        if let words = Self.words(search) {
+            conditions.append("EXISTS (SELECT FROM place_post_text t WHERE t.post_id = p.id AND t.words @@ \(words))")
+        }
         if let since = search.since { conditions.append("p.posted_at > \(since)") }
         if !search.isOwn {
             conditions.append("NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = p.user_id AND o.is_withheld)")

@@ -33,6 +33,9 @@ struct ShownPost: Sendable {
     let width: Int32
     let height: Int32
     let isHidden: Bool
+    let countryCode: String?
+    let country: String?
+    let city: String?
     let votes: VoteCounts
 }
 
@@ -64,14 +67,51 @@ struct PostRepository: Sendable {
     func claim(_ draft: PostDraft, until lease: Instant) async throws -> Bool {
         try await database.execute(
             """
-            INSERT INTO place_post (id, user_id, sha256, caption, latitude, longitude, position_precision, place_key, captured_at, posted_at,
-                score, due_at)
-            VALUES (\(draft.id), \(draft.user), \(draft.sha256), \(draft.caption), \(draft.position.latitude), \(draft.position.longitude),
-                \(draft.precision.rawValue), \(PlaceKey(draft.position).value), \(draft.capturedAt), \(draft.receivedAt),
-                \(PostScore.value(up: 0, down: 0, received: draft.receivedAt)), \(lease))
-            ON CONFLICT DO NOTHING
+            WITH made AS (
+                INSERT INTO place_post (id, user_id, sha256, caption, latitude, longitude, position_precision, place_key, captured_at,
+                    posted_at, score, due_at, country_code, country, city, is_named)
+                VALUES (\(draft.id), \(draft.user), \(draft.sha256), \(draft.caption), \(draft.position.latitude),
+                    \(draft.position.longitude), \(draft.precision.rawValue), \(PlaceKey(draft.position).value), \(draft.capturedAt),
+                    \(draft.receivedAt), \(PostScore.value(up: 0, down: 0, received: draft.receivedAt)), \(lease),
+                    \(draft.place?.countryCode), \(draft.place?.country), \(draft.place?.city), true)
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            INSERT INTO place_post_text (post_id, user_id, words) SELECT id, \(draft.user), \(Self.words(draft.words)) FROM made
             """
         ) == 1
+    }
+
+    /// Words as they are stored.
+    private static func words(_ words: [String]) -> Query {
+        "array_to_tsvector(ARRAY(SELECT place_fold(word) FROM unnest(\(words)) AS word WHERE place_fold(word) <> ''))"
+    }
+
+    /// Names the places of posts of before. - Returns: how many.
+    func nameSome(_ limit: Int) async throws -> Int {
+        try await database.transaction { sql in
+            let posts = try await sql.query(
+                """
+                SELECT id, user_id, caption, latitude, longitude FROM place_post WHERE NOT is_named ORDER BY id LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED
+                """
+            ).map { try $0.decode(as: (PostID.self, UserID.self, String?.self, Double.self, Double.self)) }
+            for (id, user, caption, latitude, longitude) in posts {
+                let place = PlaceNames.known?.name(of: Coordinate(nearestLatitude: latitude, longitude: longitude))
+                try sql.enqueue(
+                    """
+                    UPDATE place_post SET country_code = \(place?.countryCode), country = \(place?.country), city = \(place?.city),
+                        is_named = true WHERE id = \(id)
+                    """
+                )
+                try sql.enqueue(
+                    """
+                    INSERT INTO place_post_text (post_id, user_id, words)
+                    VALUES (\(id), \(user), \(Self.words(PostDraft.words(caption, place)))) ON CONFLICT DO NOTHING
+                    """
+                )
+            }
+            return posts.count
+        }
     }
 
     /// Shows a post whose renditions are stored (state 1). - Returns: false when it was given up meanwhile.

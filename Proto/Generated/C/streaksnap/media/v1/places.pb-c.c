@@ -862,6 +862,276 @@ void   streaksnap__media__v1__saved_city__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__saved_city__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__list_clusters_request__init
+                     (Streaksnap__Media__V1__ListClustersRequest         *message)
+{
+  static const Streaksnap__Media__V1__ListClustersRequest init_value = STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_clusters_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_clusters_request__pack
+                     (const Streaksnap__Media__V1__ListClustersRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_clusters_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListClustersRequest *
+       streaksnap__media__v1__list_clusters_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListClustersRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_clusters_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_clusters_request__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__list_clusters_reply__init
+                     (Streaksnap__Media__V1__ListClustersReply         *message)
+{
+  static const Streaksnap__Media__V1__ListClustersReply init_value = STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_clusters_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_clusters_reply__pack
+                     (const Streaksnap__Media__V1__ListClustersReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_clusters_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListClustersReply *
+       streaksnap__media__v1__list_clusters_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListClustersReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_clusters_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_clusters_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__cluster__init
+                     (Streaksnap__Media__V1__Cluster         *message)
+{
+  static const Streaksnap__Media__V1__Cluster init_value = STREAKSNAP__MEDIA__V1__CLUSTER__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__cluster__get_packed_size
+                     (const Streaksnap__Media__V1__Cluster *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__cluster__pack
+                     (const Streaksnap__Media__V1__Cluster *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__cluster__pack_to_buffer
+                     (const Streaksnap__Media__V1__Cluster *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__Cluster *
+       streaksnap__media__v1__cluster__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__Cluster *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__cluster__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__cluster__free_unpacked
+                     (Streaksnap__Media__V1__Cluster *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__geo_point__init
+                     (Streaksnap__Media__V1__GeoPoint         *message)
+{
+  static const Streaksnap__Media__V1__GeoPoint init_value = STREAKSNAP__MEDIA__V1__GEO_POINT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__geo_point__get_packed_size
+                     (const Streaksnap__Media__V1__GeoPoint *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__geo_point__pack
+                     (const Streaksnap__Media__V1__GeoPoint *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__geo_point__pack_to_buffer
+                     (const Streaksnap__Media__V1__GeoPoint *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GeoPoint *
+       streaksnap__media__v1__geo_point__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GeoPoint *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__geo_point__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__geo_point__free_unpacked
+                     (Streaksnap__Media__V1__GeoPoint *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__download_post_request__init
+                     (Streaksnap__Media__V1__DownloadPostRequest         *message)
+{
+  static const Streaksnap__Media__V1__DownloadPostRequest init_value = STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__download_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__download_post_request__pack
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__download_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__DownloadPostRequest *
+       streaksnap__media__v1__download_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__DownloadPostRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__download_post_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__download_post_request__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__download_post_reply__init
+                     (Streaksnap__Media__V1__DownloadPostReply         *message)
+{
+  static const Streaksnap__Media__V1__DownloadPostReply init_value = STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__download_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__download_post_reply__pack
+                     (const Streaksnap__Media__V1__DownloadPostReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__download_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__DownloadPostReply *
+       streaksnap__media__v1__download_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__DownloadPostReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__download_post_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__download_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
 {
   {
@@ -1016,7 +1286,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_reply__descr
   (ProtobufCMessageInit) streaksnap__media__v1__create_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[19] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[22] =
 {
   {
     "id",
@@ -1246,11 +1516,50 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "city",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _city_case),
+    offsetof(Streaksnap__Media__V1__Post, city),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "country",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _country_case),
+    offsetof(Streaksnap__Media__V1__Post, country),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "country_code",
+    32,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _country_code_case),
+    offsetof(Streaksnap__Media__V1__Post, country_code),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   1,   /* field[1] = author */
   7,   /* field[7] = caption */
   12,   /* field[12] = captured_at */
+  19,   /* field[19] = city */
+  20,   /* field[20] = country */
+  21,   /* field[21] = country_code */
   15,   /* field[15] = down */
   11,   /* field[11] = geohash */
   6,   /* field[6] = height */
@@ -1268,10 +1577,11 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   16,   /* field[16] = vote_count */
   5,   /* field[5] = width */
 };
-static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 30, 19 },
+  { 0, 22 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
 {
@@ -1281,14 +1591,14 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
   "Streaksnap__Media__V1__Post",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__Post),
-  19,
+  22,
   streaksnap__media__v1__post__field_descriptors,
   streaksnap__media__v1__post__field_indices_by_name,
-  1,  streaksnap__media__v1__post__number_ranges,
+  2,  streaksnap__media__v1__post__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__post__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request__field_descriptors[11] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request__field_descriptors[12] =
 {
   {
     "cursor",
@@ -1422,6 +1732,18 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request_
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "q",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__ListPostsRequest, _q_case),
+    offsetof(Streaksnap__Media__V1__ListPostsRequest, q),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__list_posts_request__field_indices_by_name[] = {
   8,   /* field[8] = author */
@@ -1432,14 +1754,16 @@ static const unsigned streaksnap__media__v1__list_posts_request__field_indices_b
   1,   /* field[1] = limit */
   4,   /* field[4] = lon */
   9,   /* field[9] = mine */
+  11,   /* field[11] = q */
   5,   /* field[5] = radius */
   7,   /* field[7] = since */
   10,   /* field[10] = sort */
 };
-static const ProtobufCIntRange streaksnap__media__v1__list_posts_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__list_posts_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 30, 11 },
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__list_posts_request__descriptor =
 {
@@ -1449,10 +1773,10 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__list_posts_request__desc
   "Streaksnap__Media__V1__ListPostsRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__ListPostsRequest),
-  11,
+  12,
   streaksnap__media__v1__list_posts_request__field_descriptors,
   streaksnap__media__v1__list_posts_request__field_indices_by_name,
-  1,  streaksnap__media__v1__list_posts_request__number_ranges,
+  2,  streaksnap__media__v1__list_posts_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__list_posts_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2153,5 +2477,350 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor =
   streaksnap__media__v1__saved_city__field_indices_by_name,
   1,  streaksnap__media__v1__saved_city__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__saved_city__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_clusters_request__field_descriptors[2] =
+{
+  {
+    "bbox",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, bbox),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zoom",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, _zoom_case),
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, zoom),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_clusters_request__field_indices_by_name[] = {
+  0,   /* field[0] = bbox */
+  1,   /* field[1] = zoom */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_clusters_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListClustersRequest",
+  "ListClustersRequest",
+  "Streaksnap__Media__V1__ListClustersRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListClustersRequest),
+  2,
+  streaksnap__media__v1__list_clusters_request__field_descriptors,
+  streaksnap__media__v1__list_clusters_request__field_indices_by_name,
+  1,  streaksnap__media__v1__list_clusters_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_clusters_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_clusters_reply__field_descriptors[2] =
+{
+  {
+    "clusters",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__ListClustersReply, n_clusters),
+    offsetof(Streaksnap__Media__V1__ListClustersReply, clusters),
+    &streaksnap__media__v1__cluster__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "form",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ListClustersReply, form),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_clusters_reply__field_indices_by_name[] = {
+  0,   /* field[0] = clusters */
+  1,   /* field[1] = form */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_clusters_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListClustersReply",
+  "ListClustersReply",
+  "Streaksnap__Media__V1__ListClustersReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListClustersReply),
+  2,
+  streaksnap__media__v1__list_clusters_reply__field_descriptors,
+  streaksnap__media__v1__list_clusters_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__list_clusters_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_clusters_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__cluster__field_descriptors[7] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, kind),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "center",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, center),
+    &streaksnap__media__v1__geo_point__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "radius",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, radius),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "members",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Cluster, n_members),
+    offsetof(Streaksnap__Media__V1__Cluster, members),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "post",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, post),
+    &streaksnap__media__v1__post__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__cluster__field_indices_by_name[] = {
+  2,   /* field[2] = center */
+  4,   /* field[4] = count */
+  0,   /* field[0] = id */
+  1,   /* field[1] = kind */
+  5,   /* field[5] = members */
+  6,   /* field[6] = post */
+  3,   /* field[3] = radius */
+};
+static const ProtobufCIntRange streaksnap__media__v1__cluster__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__cluster__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.Cluster",
+  "Cluster",
+  "Streaksnap__Media__V1__Cluster",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__Cluster),
+  7,
+  streaksnap__media__v1__cluster__field_descriptors,
+  streaksnap__media__v1__cluster__field_indices_by_name,
+  1,  streaksnap__media__v1__cluster__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__cluster__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__geo_point__field_descriptors[2] =
+{
+  {
+    "latitude",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GeoPoint, latitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longitude",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GeoPoint, longitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__geo_point__field_indices_by_name[] = {
+  0,   /* field[0] = latitude */
+  1,   /* field[1] = longitude */
+};
+static const ProtobufCIntRange streaksnap__media__v1__geo_point__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__geo_point__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GeoPoint",
+  "GeoPoint",
+  "Streaksnap__Media__V1__GeoPoint",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GeoPoint),
+  2,
+  streaksnap__media__v1__geo_point__field_descriptors,
+  streaksnap__media__v1__geo_point__field_indices_by_name,
+  1,  streaksnap__media__v1__geo_point__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__geo_point__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__download_post_request__field_descriptors[1] =
+{
+  {
+    "post_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__DownloadPostRequest, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__download_post_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__download_post_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.DownloadPostRequest",
+  "DownloadPostRequest",
+  "Streaksnap__Media__V1__DownloadPostRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__DownloadPostRequest),
+  1,
+  streaksnap__media__v1__download_post_request__field_descriptors,
+  streaksnap__media__v1__download_post_request__field_indices_by_name,
+  1,  streaksnap__media__v1__download_post_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__download_post_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__download_post_reply__field_descriptors[1] =
+{
+  {
+    "photo",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__DownloadPostReply, photo),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__download_post_reply__field_indices_by_name[] = {
+  0,   /* field[0] = photo */
+};
+static const ProtobufCIntRange streaksnap__media__v1__download_post_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.DownloadPostReply",
+  "DownloadPostReply",
+  "Streaksnap__Media__V1__DownloadPostReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__DownloadPostReply),
+  1,
+  streaksnap__media__v1__download_post_reply__field_descriptors,
+  streaksnap__media__v1__download_post_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__download_post_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__download_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
