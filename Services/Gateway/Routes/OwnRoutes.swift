@@ -4,16 +4,18 @@ internal import Kernel
 internal import Runtime
 internal import Transcoding
 
-/// The gateway's few routes that are no RPC: health, documentation, blob downloads, the development clock.
+/// The gateway's few routes that are no RPC: health, documentation, blob downloads, presigned uploads, the development clock.
 struct OwnRoutes: Sendable {
     let health: HealthRoutes
     let media: MediaRoute
+    let uploads: UploadRoute
     let documentation: DocumentationRoutes
     let clock: ClockRoutes?
 
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
         if path.hasPrefix("/media/") { return ["GET", "HEAD"] }
+        if path.hasPrefix(UploadRoute.prefix) { return ["PUT"] }
         switch path {
         case "/api/health", "/healthz", "/readyz", "/openapi.json", "/docs": return ["GET", "HEAD"]
         case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
@@ -30,6 +32,7 @@ struct OwnRoutes: Sendable {
         let allow = RouteTable.allow(methods)
         guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
         if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
+        if path.hasPrefix(UploadRoute.prefix) { return try await uploads.respond(to: request, exchange) }
         switch path {
         case "/api/health": return await health.seedHealth(exchange)
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))

@@ -15,6 +15,7 @@ package enum PlacesFeature {
                 [
                     Migration(version: 1, name: "posts", sql: PackageResources.V0001_posts_sql),
                     Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
+                    Migration(version: 3, name: "videos and uploads", sql: PackageResources.V0003_videos_and_uploads_sql),
                 ]
             )
         ],
@@ -28,6 +29,8 @@ package enum PlacesFeature {
             jobs: [
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
+                UnusedUploads(uploads: UploadRepository(database: database), blobs: core.blobs).job,
+                StrayUploads(blobs: core.blobs).job,
             ]
         )
     }
@@ -37,12 +40,14 @@ package enum PlacesFeature {
         let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
         let votes = Votes(mutations: mutations)
         let cities = SavedCities(repository: CityRepository(database: database), mutations: mutations)
+        let uploads = presignedUploads(core, environment)
         let newPosts = NewPosts(
             posts: posts,
             views: views,
             mutations: mutations,
             blobs: core.blobs,
-            images: core.images,
+            renditions: PostRenditions(blobs: core.blobs, images: core.images, videos: core.videos),
+            uploads: uploads,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -58,7 +63,21 @@ package enum PlacesFeature {
             saveCity: SaveCity(cities: cities),
             removeCity: RemoveCity(cities: cities),
             setFavoriteCity: SetFavoriteCity(cities: cities),
-            clearFavoriteCity: ClearFavoriteCity(cities: cities)
+            clearFavoriteCity: ClearFavoriteCity(cities: cities),
+            presignPost: PresignPost(uploads: uploads, terms: core.terms)
+        )
+    }
+
+    private static func presignedUploads(_ core: MediaCore, _ environment: ServiceEnvironment) -> PresignedUploads {
+        PresignedUploads(
+            uploads: UploadRepository(database: environment.database),
+            mutations: environment.mutations,
+            blobs: core.blobs,
+            signer: core.uploadLinks,
+            links: core.links,
+            clock: environment.clock,
+            ids: environment.ids,
+            logger: environment.logger
         )
     }
 }

@@ -4,7 +4,6 @@ public import Wire
 
 extension CreatePostRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.photo == nil { violations.required(at: path, "photo") }
         if let value = self.postID {
             violations.id(value, at: path, "post_id")
         }
@@ -13,6 +12,9 @@ extension CreatePostRequest {
         }
         if let value = self.precision {
             violations.member(value, of: ["exact", "100m", "1km"], at: path, "precision")
+        }
+        if let value = self.uploadID {
+            violations.id(value, at: path, "upload_id")
         }
     }
 }
@@ -155,5 +157,38 @@ extension SavedCitiesReply {
 }
 
 extension SavedCity {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension PresignPostRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.size == 0 {
+            violations.required(at: path, "size")
+        } else {
+            violations.bounds(self.size, min: 1, at: path, "size")
+        }
+        if self.type.isEmpty {
+            violations.required(at: path, "type")
+        } else {
+            violations.member(self.type, of: ["image/jpeg", "image/png", "image/webp", "image/heic", "video/mp4", "video/quicktime", "video/webm"], at: path, "type")
+        }
+        if self.sha256.isEmpty {
+            violations.required(at: path, "sha256")
+        } else {
+            violations.length(self.sha256, min: 64, max: 64, at: path, "sha256")
+        }
+        if let value = self.postID {
+            violations.id(value, at: path, "post_id")
+        }
+    }
+}
+
+extension PresignPostReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.uploadID, at: path, "upload_id")
+    }
+}
+
+extension UploadHeader {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

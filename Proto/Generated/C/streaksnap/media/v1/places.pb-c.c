@@ -862,7 +862,142 @@ void   streaksnap__media__v1__saved_city__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__saved_city__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
+void   streaksnap__media__v1__presign_post_request__init
+                     (Streaksnap__Media__V1__PresignPostRequest         *message)
+{
+  static const Streaksnap__Media__V1__PresignPostRequest init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__presign_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__presign_post_request__pack
+                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__PresignPostRequest *
+       streaksnap__media__v1__presign_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__PresignPostRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__presign_post_request__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__presign_post_reply__init
+                     (Streaksnap__Media__V1__PresignPostReply         *message)
+{
+  static const Streaksnap__Media__V1__PresignPostReply init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__presign_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__presign_post_reply__pack
+                     (const Streaksnap__Media__V1__PresignPostReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__PresignPostReply *
+       streaksnap__media__v1__presign_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__PresignPostReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__presign_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_header__init
+                     (Streaksnap__Media__V1__UploadHeader         *message)
+{
+  static const Streaksnap__Media__V1__UploadHeader init_value = STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_header__get_packed_size
+                     (const Streaksnap__Media__V1__UploadHeader *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_header__pack
+                     (const Streaksnap__Media__V1__UploadHeader *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_header__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadHeader *
+       streaksnap__media__v1__upload_header__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadHeader *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_header__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_header__free_unpacked
+                     (Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[9] =
 {
   {
     "photo",
@@ -948,6 +1083,30 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "video",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, video),
+    &streaksnap__common__v1__blob__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "upload_id",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, _upload_id_case),
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, upload_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__create_post_request__field_indices_by_name[] = {
   4,   /* field[4] = caption */
@@ -957,11 +1116,13 @@ static const unsigned streaksnap__media__v1__create_post_request__field_indices_
   0,   /* field[0] = photo */
   1,   /* field[1] = post_id */
   5,   /* field[5] = precision */
+  8,   /* field[8] = upload_id */
+  7,   /* field[7] = video */
 };
 static const ProtobufCIntRange streaksnap__media__v1__create_post_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__descriptor =
 {
@@ -971,7 +1132,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__des
   "Streaksnap__Media__V1__CreatePostRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__CreatePostRequest),
-  7,
+  9,
   streaksnap__media__v1__create_post_request__field_descriptors,
   streaksnap__media__v1__create_post_request__field_indices_by_name,
   1,  streaksnap__media__v1__create_post_request__number_ranges,
@@ -1016,7 +1177,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_reply__descr
   (ProtobufCMessageInit) streaksnap__media__v1__create_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[19] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[22] =
 {
   {
     "id",
@@ -1246,12 +1407,49 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "video_url",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _video_url_case),
+    offsetof(Streaksnap__Media__V1__Post, video_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "poster_url",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _poster_url_case),
+    offsetof(Streaksnap__Media__V1__Post, poster_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "duration_ms",
+    32,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Streaksnap__Media__V1__Post, _duration_ms_case),
+    offsetof(Streaksnap__Media__V1__Post, duration_ms),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   1,   /* field[1] = author */
   7,   /* field[7] = caption */
   12,   /* field[12] = captured_at */
   15,   /* field[15] = down */
+  21,   /* field[21] = duration_ms */
   11,   /* field[11] = geohash */
   6,   /* field[6] = height */
   18,   /* field[18] = hidden */
@@ -1261,17 +1459,20 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   17,   /* field[17] = my_vote */
   3,   /* field[3] = photo_url */
   13,   /* field[13] = posted_at */
+  20,   /* field[20] = poster_url */
   10,   /* field[10] = precision */
   4,   /* field[4] = thumbnail_url */
   2,   /* field[2] = type */
   14,   /* field[14] = up */
+  19,   /* field[19] = video_url */
   16,   /* field[16] = vote_count */
   5,   /* field[5] = width */
 };
-static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 30, 19 },
+  { 0, 22 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
 {
@@ -1281,10 +1482,10 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
   "Streaksnap__Media__V1__Post",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__Post),
-  19,
+  22,
   streaksnap__media__v1__post__field_descriptors,
   streaksnap__media__v1__post__field_indices_by_name,
-  1,  streaksnap__media__v1__post__number_ranges,
+  2,  streaksnap__media__v1__post__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__post__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2153,5 +2354,210 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor =
   streaksnap__media__v1__saved_city__field_indices_by_name,
   1,  streaksnap__media__v1__saved_city__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__saved_city__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_request__field_descriptors[4] =
+{
+  {
+    "size",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sha256",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, sha256),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "post_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, _post_id_case),
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__presign_post_request__field_indices_by_name[] = {
+  3,   /* field[3] = post_id */
+  2,   /* field[2] = sha256 */
+  0,   /* field[0] = size */
+  1,   /* field[1] = type */
+};
+static const ProtobufCIntRange streaksnap__media__v1__presign_post_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.PresignPostRequest",
+  "PresignPostRequest",
+  "Streaksnap__Media__V1__PresignPostRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__PresignPostRequest),
+  4,
+  streaksnap__media__v1__presign_post_request__field_descriptors,
+  streaksnap__media__v1__presign_post_request__field_indices_by_name,
+  1,  streaksnap__media__v1__presign_post_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_reply__field_descriptors[4] =
+{
+  {
+    "upload_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, upload_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "headers",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__PresignPostReply, n_headers),
+    offsetof(Streaksnap__Media__V1__PresignPostReply, headers),
+    &streaksnap__media__v1__upload_header__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, expires_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__presign_post_reply__field_indices_by_name[] = {
+  3,   /* field[3] = expires_at */
+  2,   /* field[2] = headers */
+  0,   /* field[0] = upload_id */
+  1,   /* field[1] = url */
+};
+static const ProtobufCIntRange streaksnap__media__v1__presign_post_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.PresignPostReply",
+  "PresignPostReply",
+  "Streaksnap__Media__V1__PresignPostReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__PresignPostReply),
+  4,
+  streaksnap__media__v1__presign_post_reply__field_descriptors,
+  streaksnap__media__v1__presign_post_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__presign_post_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_header__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadHeader, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadHeader, value),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_header__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_header__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadHeader",
+  "UploadHeader",
+  "Streaksnap__Media__V1__UploadHeader",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadHeader),
+  2,
+  streaksnap__media__v1__upload_header__field_descriptors,
+  streaksnap__media__v1__upload_header__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_header__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_header__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

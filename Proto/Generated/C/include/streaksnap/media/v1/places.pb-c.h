@@ -36,6 +36,9 @@ typedef struct Streaksnap__Media__V1__SetFavoriteCityRequest Streaksnap__Media__
 typedef struct Streaksnap__Media__V1__ClearFavoriteCityRequest Streaksnap__Media__V1__ClearFavoriteCityRequest;
 typedef struct Streaksnap__Media__V1__SavedCitiesReply Streaksnap__Media__V1__SavedCitiesReply;
 typedef struct Streaksnap__Media__V1__SavedCity Streaksnap__Media__V1__SavedCity;
+typedef struct Streaksnap__Media__V1__PresignPostRequest Streaksnap__Media__V1__PresignPostRequest;
+typedef struct Streaksnap__Media__V1__PresignPostReply Streaksnap__Media__V1__PresignPostReply;
+typedef struct Streaksnap__Media__V1__UploadHeader Streaksnap__Media__V1__UploadHeader;
 
 
 /* --- enums --- */
@@ -73,11 +76,18 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__CASE)
 } Streaksnap__Media__V1__CreatePostRequest__PrecisionCase;
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID_UPLOAD_ID = 9
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__CASE)
+} Streaksnap__Media__V1__CreatePostRequest__UploadIdCase;
+
 struct  Streaksnap__Media__V1__CreatePostRequest
 {
   ProtobufCMessage base;
   Streaksnap__Common__V1__Blob *photo;
   Google__Protobuf__Timestamp *captured_at;
+  Streaksnap__Common__V1__Blob *video;
   Streaksnap__Media__V1__CreatePostRequest__PostIdCase _post_id_case;
   union {
     char *post_id;
@@ -98,10 +108,14 @@ struct  Streaksnap__Media__V1__CreatePostRequest
   union {
     char *precision;
   };
+  Streaksnap__Media__V1__CreatePostRequest__UploadIdCase _upload_id_case;
+  union {
+    char *upload_id;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__create_post_request__descriptor) \
-    , NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0} }
+    , NULL, NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__CreatePostReply
@@ -125,6 +139,24 @@ typedef enum {
   STREAKSNAP__MEDIA__V1__POST___MY_VOTE_MY_VOTE = 18
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___MY_VOTE__CASE)
 } Streaksnap__Media__V1__Post__MyVoteCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL_VIDEO_URL = 30
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__CASE)
+} Streaksnap__Media__V1__Post__VideoUrlCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___POSTER_URL_POSTER_URL = 31
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___POSTER_URL__CASE)
+} Streaksnap__Media__V1__Post__PosterUrlCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___DURATION_MS_DURATION_MS = 32
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___DURATION_MS__CASE)
+} Streaksnap__Media__V1__Post__DurationMsCase;
 
 struct  Streaksnap__Media__V1__Post
 {
@@ -154,10 +186,22 @@ struct  Streaksnap__Media__V1__Post
   union {
     char *my_vote;
   };
+  Streaksnap__Media__V1__Post__VideoUrlCase _video_url_case;
+  union {
+    char *video_url;
+  };
+  Streaksnap__Media__V1__Post__PosterUrlCase _poster_url_case;
+  union {
+    char *poster_url;
+  };
+  Streaksnap__Media__V1__Post__DurationMsCase _duration_ms_case;
+  union {
+    int64_t duration_ms;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__POST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__post__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET, {0} }
 
 
 typedef enum {
@@ -458,6 +502,53 @@ struct  Streaksnap__Media__V1__SavedCity
 #define STREAKSNAP__MEDIA__V1__SAVED_CITY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__saved_city__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0 }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID_POST_ID = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__CASE)
+} Streaksnap__Media__V1__PresignPostRequest__PostIdCase;
+
+struct  Streaksnap__Media__V1__PresignPostRequest
+{
+  ProtobufCMessage base;
+  int64_t size;
+  char *type;
+  char *sha256;
+  Streaksnap__Media__V1__PresignPostRequest__PostIdCase _post_id_case;
+  union {
+    char *post_id;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_request__descriptor) \
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Media__V1__PresignPostReply
+{
+  ProtobufCMessage base;
+  char *upload_id;
+  char *url;
+  size_t n_headers;
+  Streaksnap__Media__V1__UploadHeader **headers;
+  Google__Protobuf__Timestamp *expires_at;
+};
+#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__UploadHeader
+{
+  ProtobufCMessage base;
+  char *name;
+  char *value;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_header__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Media__V1__CreatePostRequest methods */
@@ -821,6 +912,63 @@ Streaksnap__Media__V1__SavedCity *
 void   streaksnap__media__v1__saved_city__free_unpacked
                      (Streaksnap__Media__V1__SavedCity *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__PresignPostRequest methods */
+void   streaksnap__media__v1__presign_post_request__init
+                     (Streaksnap__Media__V1__PresignPostRequest         *message);
+size_t streaksnap__media__v1__presign_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message);
+size_t streaksnap__media__v1__presign_post_request__pack
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__PresignPostRequest *
+       streaksnap__media__v1__presign_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__presign_post_request__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__PresignPostReply methods */
+void   streaksnap__media__v1__presign_post_reply__init
+                     (Streaksnap__Media__V1__PresignPostReply         *message);
+size_t streaksnap__media__v1__presign_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostReply   *message);
+size_t streaksnap__media__v1__presign_post_reply__pack
+                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__PresignPostReply *
+       streaksnap__media__v1__presign_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__presign_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadHeader methods */
+void   streaksnap__media__v1__upload_header__init
+                     (Streaksnap__Media__V1__UploadHeader         *message);
+size_t streaksnap__media__v1__upload_header__get_packed_size
+                     (const Streaksnap__Media__V1__UploadHeader   *message);
+size_t streaksnap__media__v1__upload_header__pack
+                     (const Streaksnap__Media__V1__UploadHeader   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_header__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadHeader   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadHeader *
+       streaksnap__media__v1__upload_header__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_header__free_unpacked
+                     (Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__CreatePostRequest_Closure)
@@ -880,6 +1028,15 @@ typedef void (*Streaksnap__Media__V1__SavedCitiesReply_Closure)
 typedef void (*Streaksnap__Media__V1__SavedCity_Closure)
                  (const Streaksnap__Media__V1__SavedCity *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__PresignPostRequest_Closure)
+                 (const Streaksnap__Media__V1__PresignPostRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__PresignPostReply_Closure)
+                 (const Streaksnap__Media__V1__PresignPostReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadHeader_Closure)
+                 (const Streaksnap__Media__V1__UploadHeader *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -905,6 +1062,9 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__set_favorite_city
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__clear_favorite_city_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_cities_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor;
 
 PROTOBUF_C__END_DECLS
 
