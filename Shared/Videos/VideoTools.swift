@@ -39,7 +39,7 @@ struct VideoTools: Sendable {
     func copy(_ file: String, as demuxer: String, tracks: [Int], isHEVC: Bool, to format: StoredVideoFormat, _ output: String)
         throws
     {
-        var arguments = ["-nostdin", "-xerror"] + Self.opened(demuxer) + ["-i", "file:\(file)", "-t", "\(limits.seconds + 2)"]
+        var arguments = ["-nostdin", "-xerror"] + Self.opened(demuxer) + ["-i", "file:\(file)"]
         for track in tracks { arguments += ["-map", "0:\(track)"] }
         arguments += ["-c", "copy", "-map_metadata", "-1", "-map_chapters", "-1", "-dn", "-sn", "-fflags", "+bitexact"]
         switch format {
