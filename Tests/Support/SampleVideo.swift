@@ -65,13 +65,20 @@ package struct SampleVideo: Sendable {
     package func bytes() async throws -> [UInt8] {
         let picture = color.map { "color=c=\($0):size=\(width)x\(height):rate=10" } ?? "testsrc=size=\(width)x\(height):rate=10"
         let isMP4 = kind.container != "webm"
-        return try await Self.made(
+        let upright = try await Self.made(
             [
                 "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", "sine=frequency=440", "-t", "\(seconds)", "-pix_fmt",
                 "yuv420p",
                 "-metadata", "location=\(Self.secret)", "-metadata", "title=\(Self.secret)",
-            ] + kind.coding + (isMP4 ? ["-timecode", "01:02:03:04"] : [])
-                + (turnedBy == 0 ? [] : ["-metadata:s:v", "rotate=\(turnedBy)"]),
+            ] + kind.coding + (isMP4 ? ["-timecode", "01:02:03:04"] : []),
+            name: "video.\(kind.container)"
+        )
+        guard turnedBy != 0 else { return upright }
+        let file = FileManager.default.temporaryDirectory.appending(path: "upright-\(UUID().uuidString).\(kind.container)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(upright).write(to: file)
+        return try await Self.made(
+            ["-i", file.path, "-c", "copy", "-metadata:s:v", "rotate=\(turnedBy)"],
             name: "video.\(kind.container)"
         )
     }

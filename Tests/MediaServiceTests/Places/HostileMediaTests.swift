@@ -66,7 +66,9 @@ import Testing
                 #expect(try await world.count(table) == 0)
             }
             #expect(try await world.blobs.list(prefix: "", after: nil, limit: 10).isEmpty)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: world.videoFolder.path).isEmpty)
+            try await eventually("nothing is left in the working folder") {
+                try FileManager.default.contentsOfDirectory(atPath: world.videoFolder.path).isEmpty
+            }
         }
     }
 }

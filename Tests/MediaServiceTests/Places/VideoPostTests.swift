@@ -107,7 +107,9 @@ import Testing
             try await world.remove(post.id)
             _ = try await world.removal.job.run(world.clock.now())
             #expect(try await keys(world, "posts/").isEmpty)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: world.videoFolder.path).isEmpty)
+            try await eventually("nothing is left in the working folder") {
+                try FileManager.default.contentsOfDirectory(atPath: world.videoFolder.path).isEmpty
+            }
         }
     }
 
