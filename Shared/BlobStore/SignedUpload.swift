@@ -22,6 +22,7 @@ public struct DirectUpload: Sendable, Hashable {
     public struct Header: Sendable, Hashable {
         /// In lower case.
         public var name: String
+        /// As it must be sent.
         public var value: String
 
         /// A header.
