@@ -76,6 +76,11 @@ func service(
         ]
 }
 
+/// One target of each service.
+func all(_ part: String) -> [Target.Dependency] {
+    ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"].map { .byName(name: $0 + part) }
+}
+
 /// The messages of all services, and the copies of facts that they keep of each other.
 let apis: [Target.Dependency] =
     ["AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas"]
@@ -110,7 +115,7 @@ let cLibraries: [Target] =
         system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-        .target(name: "CVips", path: "Shared/CVips"),
+        .target(name: "CVips", path: "Shared/CVips"), .target(name: "CBoundedProcess", path: "Shared/CBoundedProcess"),
         .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
     ] + ["CEpoll", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
@@ -152,6 +157,7 @@ let sharedModules: [Target] = [
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
+    shared("Videos", ["Kernel", "WorkPool", "CBoundedProcess", crypto, logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
@@ -234,15 +240,15 @@ let services: [[Target]] = [
     ],
     service(
         "Media",
-        core: blobs + ["AuthAPI", "Images", "Replicas", logging],
+        core: blobs + ["AuthAPI", "Images", "Videos", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
             Feature("Avatars", blobs + ["Images", logging]),
-            Feature("Places", blobs + ["CPlaceNames", "Images", "Replicas", logging]),
+            Feature("Places", blobs + ["CPlaceNames", "Images", "Videos", "Replicas", crypto, logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
         list: blobs + [logging],
-        tested: blobs + ["Images", crypto]
+        tested: blobs + ["Images", "Videos", crypto]
     ),
     service(
         "Notifications",
@@ -280,8 +286,7 @@ let gateway: [Target] = [
     .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),
     .executableTarget(
         name: "streaksnap",
-        dependencies: [
-            "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
+        dependencies: all("Service") + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
             arguments, logging,
         ],
@@ -295,7 +300,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "OpenAPI", "Pages", "RevenueCat", "S3", "manifests.py"],
+        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
     .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
@@ -312,6 +317,7 @@ let testTargets: [Target] = [
     ),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
+    tests("VideosTests", ["Videos", "CBoundedProcess", "Kernel", "Processes", "TestSupport", logging]),
     tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
@@ -341,11 +347,7 @@ let testTargets: [Target] = [
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
-    tests(
-        "PersonalDataTests",
-        ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"].map { .byName(name: "\($0)Service") }
-            + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
-    ),
+    tests("PersonalDataTests", all("Service") + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
     tests(
@@ -357,10 +359,7 @@ let testTargets: [Target] = [
         ],
         resources: [.copy("Fixtures")]
     ),
-    tests(
-        "DomainTests",
-        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "CPlaceNames", "Kernel", "TestSupport"]
-    ),
+    tests("DomainTests", all("Domain") + ["CPlaceNames", "Kernel", "TestSupport"]),
     program(
         "soak",
         "Soak",

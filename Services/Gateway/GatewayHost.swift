@@ -149,6 +149,14 @@ public final class GatewayHost: Program {
             own: OwnRoutes(
                 health: health,
                 media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
+                uploads: UploadRoute(
+                    blobs: blobs,
+                    signer: SignedUpload(secret: secret),
+                    clock: clock,
+                    ids: ids,
+                    logger: logger,
+                    bodyTimeout: bodyTimeout
+                ),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
                 clock: clockRoutes,

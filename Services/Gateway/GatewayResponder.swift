@@ -209,8 +209,8 @@ final class GatewayResponder: Sendable {
         var deadline = SystemClock.now() + budget
         let body: [UInt8]
         var blob: BlobReference?
-        if let upload = route.policy.upload {
-            (body, blob) = try await uploads.receive(request, for: route, upload, path, by: principal)
+        if !route.policy.uploads.isEmpty, !route.takesJSON || UploadReceiver.isForm(request) {
+            (body, blob) = try await uploads.receive(request, for: route, path)
             // An upload's time on the wire is the client's, not the service's.
             deadline = SystemClock.now() + budget
         } else {

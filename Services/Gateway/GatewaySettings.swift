@@ -14,7 +14,7 @@ public enum GatewaySettings {
     static let bodyTimeout = Setting(
         "http.body-timeout",
         default: 120,
-        help: "Seconds a request's body may take to arrive."
+        help: "Seconds a request's body may take to arrive; a large one a second for each 125 kB."
     )
     static let maxConnections = Setting(
         "http.max-connections",

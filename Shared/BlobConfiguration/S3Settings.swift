@@ -10,6 +10,13 @@ public enum S3Settings {
         default: "",
         help: "With s3: https://HOST[:PORT] of the store, or http in a private network; empty: AWS in the region."
     )
+    /// Where clients send files to.
+    public static let uploadEndpoint = Setting(
+        "blob.s3.upload-endpoint",
+        default: "",
+        help:
+            "With s3: https://HOST[:PORT] at which clients reach the store, to send large files to it by presigned links; empty: blob.s3.endpoint; gateway: clients cannot reach it and send them through the gateway."
+    )
     /// The region.
     public static let region = Setting<String>(
         "blob.s3.region",
@@ -58,13 +65,16 @@ public enum S3Settings {
     )
 
     /// All settings of a bucket.
-    public static let all: [any AnySetting] = [endpoint, region, bucket, prefix, pathStyle, keyID, secret, connections]
+    public static let all: [any AnySetting] = [
+        endpoint, uploadEndpoint, region, bucket, prefix, pathStyle, keyID, secret, connections,
+    ]
 
     static func store(_ settings: Settings, spoolFolder: String, logger: Logger) async throws -> any BlobStore {
         let connections = try settings.get(connections)
         guard (1...512).contains(connections) else { throw Self.connections.invalid("must be 1 to 512.") }
         let store = S3BlobStore(
-            try address(settings),
+            try address(settings, endpoint),
+            uploadAddress: try uploadAddress(settings),
             region: try settings.get(region),
             credentials: SigV4.Credentials(keyID: try text(keyID, settings), secret: try text(secret, settings)),
             prefix: try folder(settings),
@@ -84,7 +94,16 @@ public enum S3Settings {
         return store
     }
 
-    private static func address(_ settings: Settings) throws -> S3Address {
+    /// nil when clients cannot reach the store.
+    private static func uploadAddress(_ settings: Settings) throws -> S3Address? {
+        switch try settings.get(uploadEndpoint) {
+        case "gateway": nil
+        case "": try address(settings, endpoint)
+        default: try address(settings, uploadEndpoint)
+        }
+    }
+
+    private static func address(_ settings: Settings, _ endpoint: Setting<String>) throws -> S3Address {
         do {
             return try S3Address(
                 endpoint: try settings.get(endpoint),

@@ -51,9 +51,21 @@ public protocol BlobStore: Sendable {
     ///   - after: The last key of the page before.
     ///   - limit: 1…1000.
     func list(prefix: String, after: BlobKey?, limit: Int) async throws -> [BlobInfo]
+
+    /// What a client sends to store one file in the store itself, without the gateway; nil when the store cannot be reached by clients.
+    ///
+    /// The store refuses another size, type or content, but who uses the file checks it again: not every store verifies all of them.
+    ///
+    /// - Parameters:
+    ///   - file: The only file that it takes.
+    ///   - key: Where the file will be; it may be sent again, and replaces the one before.
+    ///   - seconds: How long it is valid, 1…604,800.
+    func directUpload(of file: ExpectedUpload, to key: BlobKey, seconds: Int64) -> DirectUpload?
 }
 
 extension BlobStore {
+    public func directUpload(of file: ExpectedUpload, to key: BlobKey, seconds: Int64) -> DirectUpload? { nil }
+
     /// Stores bytes in memory.
     @discardableResult
     public func put(_ key: BlobKey, _ bytes: [UInt8]) async throws -> StoredBlob {

@@ -68,3 +68,12 @@ public enum Base64URL {
         }
     }
 }
+
+/// Bytes as text for headers: base64 with padding (RFC 4648 §4).
+public enum Base64 {
+    /// The text of `bytes`.
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        let text = String(Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        return text + String(repeating: "=", count: (3 - bytes.count % 3) % 3)
+    }
+}

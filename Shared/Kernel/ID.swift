@@ -81,6 +81,8 @@ public enum Tag {
     public enum MilestoneCard {}
     /// A photo or video with a position, made by the client or by `media`.
     public enum Post {}
+    /// A file that a client sends by a presigned link.
+    public enum Upload {}
     /// An entry of the in-app notification log; owned by `notifications`.
     public enum Notification {}
     /// A row of a token ledger; owned by `billing`.
@@ -131,6 +133,8 @@ public typealias SnapID = ID<Tag.Snap>
 public typealias MilestoneCardID = ID<Tag.MilestoneCard>
 /// The id of a post: a photo or video with a position.
 public typealias PostID = ID<Tag.Post>
+/// The id of a file that a client sends by a presigned link.
+public typealias UploadID = ID<Tag.Upload>
 /// The id of an entry of the in-app log.
 public typealias NotificationID = ID<Tag.Notification>
 /// The id of a row of a token ledger.

@@ -239,6 +239,9 @@ extension ClockTests {
         let posted = try await walk.send("POST /api/posts", by: xan.token, form: form)
         #expect(try await walk.home.sql("SELECT count(*) FROM media.place_post WHERE user_id = '\(xan.id)'") == "1")
         let ids = ["post_id": try #require(posted["post"]["id"].string)]
+        let file = "{\"size\":5,\"type\":\"video/mp4\",\"sha256\":\"\(String(repeating: "0", count: 64))\"}"
+        try await walk.send("POST /api/posts/presign", by: xan.token, json: file)
+        #expect(try await walk.home.sql("SELECT count(*) FROM media.place_upload WHERE user_id = '\(xan.id)'") == "1")
         let vote = "/api/posts/{post_id}/vote"
         #expect(try await walk.send("PUT \(vote)", ids, by: yve.token, json: "{\"vote\":\"up\"}")["up"].int == 1)
         #expect(try await walk.send("DELETE \(vote)", ids, by: yve.token)["up"].int == 0)

@@ -37,6 +37,7 @@ struct LayerTests {
         "CVips": ["Shared/Images/"],
         "CCrypt": ["Shared/Passwords/"],
         "CHashProcess": ["Shared/Passwords/"],
+        "CBoundedProcess": ["Shared/Videos/"],
         "CCurl": ["Shared/OutgoingHTTP/", "Shared/OutgoingMail/"],
         "CZlib": ["Shared/Gzip/", "Shared/Zip/"],
     ]

@@ -43,7 +43,7 @@ struct RouteTests {
         let get = try policy("GetDish")
         #expect(get.auth == .none && get.idempotent && get.timeoutMilliseconds == 10_000 && get.successStatus == 200)
         #expect(try policy("ListDishes").auth == .guest)
-        let upload = try #require(try policy("Photograph").upload)
+        let upload = try #require(try policy("Photograph").uploads.first)
         #expect(upload.part == "photo" && upload.field == "photo" && upload.maxBytes == 1_000)
         #expect(try policy("Watch").stream?.subject == "live.kitchen.{user_id}")
         let watch = try #require(routes.first { $0.method == "Watch" })

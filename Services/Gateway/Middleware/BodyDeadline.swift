@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
@@ -7,16 +8,32 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
 
-    private let limit: TimeAmount
+    /// The least rate at which a large body must arrive, in bytes a millisecond: a video of 100 MB has 14 minutes.
+    private static let leastRate: Int64 = 125
+    private static let longest = Duration.seconds(900)
+
+    private let limit: Duration
+    private var bytes: Int64 = 0
     private var isArriving = false
     private var closing: Scheduled<Void>?
 
     /// A deadline of so long after the request's head.
-    init(_ limit: Duration) { self.limit = TimeAmount(limit) }
+    init(_ limit: Duration) { self.limit = limit }
+
+    /// How long a body may take.
+    ///
+    /// - Parameters:
+    ///   - least: what a small one may take.
+    ///   - bytes: how large it is, as its head says.
+    static func limit(_ least: Duration, bytes: Int64) -> Duration {
+        max(least, min(longest, .milliseconds(bytes / leastRate)))
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: isArriving = true
+        case .head(let head):
+            isArriving = true
+            bytes = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
         case .body: break
         case .end: stop()
         }
@@ -27,7 +44,9 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving, closing == nil {
             let channel = context.channel
-            closing = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+            closing = context.eventLoop.scheduleTask(in: TimeAmount(max(limit, Self.limit(.zero, bytes: bytes) + .seconds(5)))) {
+                channel.close(promise: nil)
+            }
         }
         context.fireChannelReadComplete()
     }

@@ -12,7 +12,8 @@ struct CrossOrigin: Sendable {
     }
 
     private static let requestHeaders = [
-        "Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "Last-Event-ID", "If-None-Match", "If-Range",
+        "Authorization", "Content-Type", "Content-Encoding", "Content-Digest", "Idempotency-Key", "Last-Event-ID",
+        "If-None-Match", "If-Range",
         "Range",
         "X-Request-Id", "traceparent",
     ].joined(separator: ", ")

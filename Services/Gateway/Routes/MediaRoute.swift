@@ -69,6 +69,8 @@ struct MediaRoute: Sendable {
 
     private static func contentType(of key: BlobKey) -> String {
         if key.description.hasSuffix(".png") { return "image/png" }
+        if key.description.hasSuffix(".mp4") { return "video/mp4" }
+        if key.description.hasSuffix(".webm") { return "video/webm" }
         if key.description.hasSuffix(".csv") { return "text/csv; charset=utf-8" }
         return key.description.hasSuffix(".json") ? "application/json; charset=utf-8" : "image/jpeg"
     }

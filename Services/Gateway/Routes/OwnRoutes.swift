@@ -4,10 +4,11 @@ internal import Kernel
 internal import Runtime
 internal import Transcoding
 
-/// The gateway's few routes that are no RPC: health, pages, blob downloads, the development clock and its map.
+/// The gateway's few routes that are no RPC: health, pages, blob downloads, presigned uploads, the development clock and its map.
 struct OwnRoutes: Sendable {
     let health: HealthRoutes
     let media: MediaRoute
+    let uploads: UploadRoute
     let documentation: DocumentationRoutes
     let pages: PageRoutes
     let clock: ClockRoutes?
@@ -17,6 +18,7 @@ struct OwnRoutes: Sendable {
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
         if path.hasPrefix("/media/") || pages.has(path) { return ["GET", "HEAD"] }
+        if path.hasPrefix(UploadRoute.prefix) { return ["PUT"] }
         switch path {
         case "/api/health", "/healthz", "/readyz", "/openapi.json": return ["GET", "HEAD"]
         case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
@@ -35,6 +37,7 @@ struct OwnRoutes: Sendable {
         guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
         if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
         if let page = pages.respond(to: request, exchange) { return page }
+        if path.hasPrefix(UploadRoute.prefix) { return try await uploads.respond(to: request, exchange) }
         switch path {
         case "/api/health": return await health.seedHealth(exchange)
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))

@@ -268,7 +268,8 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var idempotent = false
     /// Budget of one call in milliseconds.
     public internal(set) var timeoutMilliseconds: UInt32 = 10_000
-    public internal(set) var upload: Upload?
+    /// Of these parts a form has one at most.
+    public internal(set) var uploads: [Upload] = []
     public internal(set) var body: Body?
     /// The reply is a stream of server-sent events; nil for ordinary methods.
     public internal(set) var stream: Stream?

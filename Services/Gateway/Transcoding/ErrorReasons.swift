@@ -33,6 +33,8 @@ enum ErrorReasons {
     static let key = ["IDEMPOTENCY_KEY_REUSED", "REQUEST_IN_PROGRESS"]
     /// Where the reply may be a stored file.
     static let file = ["NOT_FOUND", "RANGE_NOT_SATISFIABLE", "STORAGE_DENIED", "STORAGE_UNAVAILABLE"]
+    /// Of a file that is sent by a presigned link.
+    static let sentFile = ["FILE_MISMATCH"]
     /// Of a signed link.
     static let link = ["LINK_EXPIRED"]
 }
@@ -48,8 +50,8 @@ extension Route {
         case .user: all.formUnion(signedIn + ErrorReasons.noGuests)
         case .admin: all.formUnion(signedIn + ErrorReasons.noGuests + ErrorReasons.administrators)
         }
-        if policy.upload != nil {
-            all.formUnion(ErrorReasons.upload)
+        if !policy.uploads.isEmpty {
+            all.formUnion(ErrorReasons.upload + (takesJSON ? ErrorReasons.body : []))
         } else if policy.raw != nil {
             all.formUnion(ErrorReasons.rawBody)
         } else if verb != "GET" {

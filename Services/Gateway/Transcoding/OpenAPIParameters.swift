@@ -91,7 +91,7 @@ enum OpenAPIParameters {
     static func requestBody(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode? {
         guard route.request.body != .none, let message = route.set.message(named: route.requestType) else { return nil }
         let examples = OpenAPIExamples(set: route.set)
-        if let upload = route.policy.upload { return form(route, upload, message, &schemas) }
+        if !route.policy.uploads.isEmpty { return form(route, message, &schemas) }
         if let raw = route.policy.raw { return binary(raw, message) }
         if let field = message.fields.first(where: { $0.name == route.binding.body }) {
             let schema = schemas.schemaOf(field, in: route.set, .body)
@@ -132,25 +132,37 @@ enum OpenAPIParameters {
 
     private static func form(
         _ route: Route,
-        _ upload: MethodPolicy.Upload,
         _ message: MessageDescriptor,
         _ schemas: inout OpenAPISchemas
     ) -> JSONNode {
         let examples = OpenAPIExamples(set: route.set)
-        let file = message.fields.first { $0.name == upload.field }
-        // `format: binary` and nothing else is what all generators take for a file.
-        var part: JSONNode = ["type": "string", "format": "binary"]
-        if let comment = file?.comment, !comment.isEmpty { part["description"] = .string(comment) }
-        var properties: [(String, JSONNode)] = [(upload.part, part)]
-        var example: [(String, JSONNode)] = [(upload.part, "(the bytes of the file)")]
-        var required = file?.rules.required == true ? [upload.part] : []
-        for field in message.fields where field.name != upload.field && field.kind != .message {
+        var properties: [(String, JSONNode)] = []
+        var example: [(String, JSONNode)] = []
+        var required: [String] = []
+        for upload in route.policy.uploads {
+            let file = message.fields.first { $0.name == upload.field }
+            // `format: binary` and nothing else is what all generators take for a file.
+            var part: JSONNode = ["type": "string", "format": "binary"]
+            if let comment = file?.comment, !comment.isEmpty { part["description"] = .string(comment) }
+            properties.append((upload.part, part))
+            // A form has one file.
+            if example.isEmpty { example.append((upload.part, "(the bytes of the file)")) }
+            if file?.rules.required == true { required.append(upload.part) }
+        }
+        let files = route.policy.uploads.map(\.field)
+        for field in message.fields where !files.contains(field.name) && field.kind != .message {
             properties.append((field.name, schemas.schemaOf(field, in: route.set, .text)))
             example.append((field.name, examples.value(field, isReply: false)))
             if field.isRequiredInput { required.append(field.name) }
         }
         var schema: JSONNode = ["type": "object", "properties": .object(properties)]
         if !required.isEmpty { schema["required"] = .strings(required) }
-        return body("multipart/form-data", schema, .object(example), isRequired: true)
+        let form: (String, JSONNode) = ("multipart/form-data", ["schema": schema, "example": .object(example)])
+        guard route.takesJSON else { return ["content": .object([form]), "required": true] }
+        let json: JSONNode = [
+            "schema": schemas.object(message, in: route.set, .body, without: files),
+            "example": examples.message(route.requestType, isReply: false, without: files),
+        ]
+        return ["content": .object([form, ("application/json", json)]), "required": true]
     }
 }

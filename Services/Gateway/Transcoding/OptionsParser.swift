@@ -114,9 +114,9 @@ enum OptionsParser {
             case (2, .varint(let raw)): policy.idempotent = raw != 0
             case (3, .varint(let raw)): policy.timeoutMilliseconds = raw == 0 ? 10_000 : UInt32(clamping: raw)
             case (4, .bytes(let inner)):
-                var upload = policy.upload ?? .init()
+                var upload = MethodPolicy.Upload()
                 try self.upload(inner, into: &upload)
-                policy.upload = upload
+                policy.uploads.append(upload)
             case (5, .bytes(let inner)):
                 var body = policy.body ?? .init()
                 try self.body(inner, into: &body)

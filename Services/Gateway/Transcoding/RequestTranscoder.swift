@@ -59,8 +59,8 @@ public struct RequestTranscoder: Sendable {
     let message: Int
     let variables: [Variable]
     let body: Body
-    /// The request's field that takes an uploaded blob; nil when the method is no upload.
-    let blobField: Int?
+    /// The request's fields that take uploaded blobs, in the order of the method's uploads.
+    let blobFields: [Int]
     /// Headers that fill fields of the request.
     let headers: [Header]
     /// Whether query parameters that are not of the request count for nothing, instead of being an error.
@@ -71,7 +71,7 @@ public struct RequestTranscoder: Sendable {
         message: Int,
         variables: [Variable],
         body: Body,
-        blobField: Int?,
+        blobFields: [Int],
         headers: [Header] = [],
         ignoresUnknownQuery: Bool = false
     ) {
@@ -79,7 +79,7 @@ public struct RequestTranscoder: Sendable {
         self.message = message
         self.variables = variables
         self.body = body
-        self.blobField = blobField
+        self.blobFields = blobFields
         self.headers = headers
         self.ignoresUnknownQuery = ignoresUnknownQuery
     }
@@ -87,7 +87,7 @@ public struct RequestTranscoder: Sendable {
     /// A transcoder that reads a whole JSON body into a message, as a route with `body: "*"` and no variables does.
     public init?(_ set: DescriptorSet, message name: String) {
         guard let index = set.index(ofMessage: name) else { return nil }
-        self.init(schema: set.schema, message: index, variables: [], body: .message, blobField: nil)
+        self.init(schema: set.schema, message: index, variables: [], body: .message, blobFields: [])
     }
 
     /// The request message of a JSON (or empty) body.
@@ -173,11 +173,13 @@ public struct RequestTranscoder: Sendable {
     /// - Parameters:
     ///   - form: the parts other than the file, in order; at most 500.
     ///   - blob: the stored file; nil when the form had none.
+    ///   - upload: which of the method's uploads it is.
     ///   - path: the values the route table found for the template's variables.
     /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
     public func transcode(
         form: [(name: String, value: [UInt8])],
         blob: BlobReference?,
+        upload: Int = 0,
         path: PathValues = .none
     ) throws(ServiceError) -> [UInt8] {
         guard form.count <= QueryText.maximumCount else {
@@ -191,7 +193,7 @@ public struct RequestTranscoder: Sendable {
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
             }
         }
-        if let blob, let blobField { fields += blobFields(blob, in: blobField) }
+        if let blob, blobFields.indices.contains(upload) { fields += facts(of: blob, in: blobFields[upload]) }
         return try finish(&encoder, fields, splitsLists: true)
     }
 
@@ -211,13 +213,13 @@ extension RequestTranscoder {
         case wrong(String)
     }
 
-    /// Positions within the request of the fields that the path gives as a whole, and of the uploaded blob: a client that could write
-    /// its key would get at other people's files.
+    /// Positions within the request of the fields that the path gives as a whole, and of uploaded blobs: a client that could write
+    /// a key would get at other people's files.
     private var takenFields: [Int] {
-        guard !variables.isEmpty || blobField != nil else { return [] }
+        guard !variables.isEmpty || !blobFields.isEmpty else { return [] }
         let first = Int(schema.tables.messages[message].firstField)
         let whole = variables.filter { $0.path.count == 1 }.map { $0.path[0] - first }
-        return whole + (blobField.map { [$0 - first] } ?? [])
+        return whole + blobFields.map { $0 - first }
     }
 
     private func pathFields(_ values: PathValues) -> [TextField] {
@@ -236,7 +238,7 @@ extension RequestTranscoder {
         if body == .message { return .wrong("is not a known parameter: this route takes its fields from the body") }
         guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known parameter") }
         if case .field(let index) = body, path[0] == index { return .wrong("is given by the body") }
-        if path[0] == blobField { return .wrong("is the uploaded file") }
+        if blobFields.contains(path[0]) { return .wrong("is the uploaded file") }
         if headers.contains(where: { $0.field == path[0] }) { return .wrong("is given by a header") }
         if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
         return textField(path)
@@ -252,7 +254,7 @@ extension RequestTranscoder {
 
     private func formField(_ name: String) -> Lookup {
         guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known field") }
-        if path[0] == blobField { return .wrong("is the uploaded file, not a text field") }
+        if blobFields.contains(path[0]) { return .wrong("is the uploaded file, not a text field") }
         if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
         return textField(path)
     }
@@ -263,7 +265,7 @@ extension RequestTranscoder {
         return field.kind == .message ? .wrong("is an object; name one of its fields") : .field(path)
     }
 
-    private func blobFields(_ blob: BlobReference, in field: Int) -> [TextField] {
+    private func facts(of blob: BlobReference, in field: Int) -> [TextField] {
         let values = [
             ("key", blob.key), ("size", String(blob.size)), ("sha256", blob.sha256), ("file_name", blob.fileName),
             ("content_type", blob.contentType),

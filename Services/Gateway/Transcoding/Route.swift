@@ -22,6 +22,9 @@ public final class Route: Sendable {
     /// Protobuf → HTTP reply.
     public let reply: ReplyTranscoder
 
+    /// Whether an upload may be left out, so that the other fields may come as JSON.
+    public let takesJSON: Bool
+
     let pattern: PathTemplate
     let descriptor: MethodDescriptor
     let binding: HTTPBinding
@@ -56,20 +59,20 @@ public final class Route: Sendable {
             try Self.checkLiteral(variable, pattern, tables.fields[last], tables, orElse: fail)
             variables.append(.init(path: path, name: variable.fieldPath))
         }
-        let blobField = try Self.blobField(method, message, tables, orElse: fail)
-        if let blobField, variables.contains(where: { $0.path[0] == blobField }) {
+        let blobFields = try Self.blobFields(method, message, tables, orElse: fail)
+        if variables.contains(where: { blobFields.contains($0.path[0]) }) {
             throw fail("binds the path to the uploaded file")
         }
         try Self.checkStream(method, binding, request: requestName, reply: replyName, on: bus, orElse: fail)
         let raw = try Self.rawFields(method, message, variables, tables, orElse: fail)
-        var body = try Self.body(binding, message, blobField, tables, requestName, orElse: fail)
+        var body = try Self.body(binding, message, blobFields, tables, requestName, orElse: fail)
         if let raw { body = .field(raw.body) }
         self.request = RequestTranscoder(
             schema: set.schema,
             message: message,
             variables: variables,
             body: body,
-            blobField: blobField,
+            blobFields: blobFields,
             headers: raw?.headers ?? Self.streamFields(method, message, tables),
             ignoresUnknownQuery: method.policy.isPage
         )
@@ -89,6 +92,9 @@ public final class Route: Sendable {
         self.requestType = requestName
         self.replyType = replyName
         self.descriptor = method
+        self.takesJSON = !method.policy.uploads.contains { upload in
+            set.message(named: requestName)?.fields.first { $0.name == upload.field }?.rules.required ?? false
+        }
         self.binding = binding
         self.set = set
     }
@@ -111,7 +117,7 @@ extension Route {
     private static func body(
         _ binding: HTTPBinding,
         _ message: Int,
-        _ blobField: Int?,
+        _ blobFields: [Int],
         _ tables: SchemaTables,
         _ requestName: String,
         orElse fail: (String) -> DescriptorError
@@ -121,7 +127,7 @@ extension Route {
         guard let path = tables.path(binding.body, in: message), path.count == 1 else {
             throw fail("takes its body into \(binding.body), which is no field of \(requestName)")
         }
-        guard path[0] != blobField else { throw fail("takes its body into the uploaded file") }
+        guard !blobFields.contains(path[0]) else { throw fail("takes its body into the uploaded file") }
         return .field(path[0])
     }
 
@@ -141,13 +147,23 @@ extension Route {
         guard fits else { throw fail("binds \(variable.fieldPath) to a literal that it cannot hold") }
     }
 
-    private static func blobField(
+    private static func blobFields(
         _ method: MethodDescriptor,
         _ message: Int,
         _ tables: SchemaTables,
         orElse fail: (String) -> DescriptorError
-    ) throws(DescriptorError) -> Int? {
-        guard let upload = method.policy.upload else { return nil }
+    ) throws(DescriptorError) -> [Int] {
+        var found: [Int] = []
+        for upload in method.policy.uploads { found.append(try blobField(upload, message, tables, orElse: fail)) }
+        return found
+    }
+
+    private static func blobField(
+        _ upload: MethodPolicy.Upload,
+        _ message: Int,
+        _ tables: SchemaTables,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) -> Int {
         guard let path = tables.path(upload.field, in: message), path.count == 1, tables.fields[path[0]].kind == .message,
             tables.fields[path[0]].shape == .optional
         else { throw fail("uploads into \(upload.field), which is no message field of its request") }

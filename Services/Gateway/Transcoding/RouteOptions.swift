@@ -12,7 +12,7 @@ extension Route {
         orElse fail: (String) -> DescriptorError
     ) throws(DescriptorError) -> (body: Int, headers: [RequestTranscoder.Header])? {
         guard let raw = method.policy.raw else { return nil }
-        guard method.policy.upload == nil, method.policy.stream == nil else {
+        guard method.policy.uploads.isEmpty, method.policy.stream == nil else {
             throw fail("takes its body unread and is an upload or a stream besides")
         }
         guard (1...mostRawBytes).contains(raw.maxBytes) else {

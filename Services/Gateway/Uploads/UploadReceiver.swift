@@ -22,9 +22,7 @@ struct UploadReceiver: Sendable {
     func receive(
         _ request: Request,
         for route: Route,
-        _ upload: MethodPolicy.Upload,
-        _ path: PathValues,
-        by principal: Principal?
+        _ path: PathValues
     ) async throws -> (body: [UInt8], blob: BlobReference?) {
         guard let type = request.headers[.contentType], let boundary = MultipartParser.boundary(ofContentType: type),
             let parser = MultipartParser(boundary: boundary)
@@ -32,26 +30,34 @@ struct UploadReceiver: Sendable {
             throw ServiceError(
                 .invalidArgument,
                 "UNSUPPORTED_MEDIA_TYPE",
-                "Send multipart/form-data with a part “\(upload.part)”."
+                "Send multipart/form-data with a part \(Self.parts(route))."
             )
         }
         try JSONBody.refuseCodings(request, "A form")
         let announced = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
         // The other parts are small: a body far beyond the file's limit is refused before any of it is read.
-        guard announced <= Int64(upload.maxBytes) + 1 << 20 else { throw Self.tooLarge(upload) }
-        let reader = MultipartReader(request.body, parser, within: bodyTimeout)
+        if let largest = route.policy.uploads.max(by: { $0.maxBytes < $1.maxBytes }),
+            announced > Int64(largest.maxBytes) + 1 << 20
+        {
+            throw Self.tooLarge(largest)
+        }
+        let reader = MultipartReader(request.body, parser, within: BodyDeadline.limit(bodyTimeout, bytes: announced))
         var form: [(name: String, value: [UInt8])] = []
         var blob: BlobReference?
+        var number = 0
         do {
             while let event = try await reader.next() {
                 guard case .begin(let name, let fileName, let contentType) = event else { throw ServiceError.internal }
-                if name == upload.part {
-                    guard blob == nil else { throw ServiceError.validation(field: name, "must come once") }
-                    blob = try await store(reader.part, fileName, contentType, upload)
+                if let found = route.policy.uploads.firstIndex(where: { $0.part == name }) {
+                    guard blob == nil else {
+                        throw ServiceError.validation(field: name, "must come once, and no other file with it")
+                    }
+                    number = found
+                    blob = try await store(reader.part, fileName, contentType, route.policy.uploads[found])
                 } else {
                     // A file under another name would be said to be too long for a field.
                     guard fileName?.isEmpty ?? true else {
-                        throw ServiceError.validation(field: name, "is not where a file goes: send it as “\(upload.part)”")
+                        throw ServiceError.validation(field: name, "is not where a file goes: send it as \(Self.parts(route))")
                     }
                     form.append((name, try await reader.collect(name, limit: Self.fieldLimit)))
                     guard form.reduce(0, { $0 + $1.value.count }) <= 4 * Self.fieldLimit else {
@@ -59,11 +65,20 @@ struct UploadReceiver: Sendable {
                     }
                 }
             }
-            return (try route.request.transcode(form: form, blob: blob, path: path), blob)
+            return (try route.request.transcode(form: form, blob: blob, upload: number, path: path), blob)
         } catch {
             if let blob { await discard(blob) }
             throw error
         }
+    }
+
+    /// Whether a request says that it is a form.
+    static func isForm(_ request: Request) -> Bool {
+        request.headers[.contentType]?.lowercased().hasPrefix("multipart/") ?? false
+    }
+
+    private static func parts(_ route: Route) -> String {
+        route.policy.uploads.map { "“\($0.part)”" }.joined(separator: " or ")
     }
 
     private func store(

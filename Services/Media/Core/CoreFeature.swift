@@ -16,13 +16,28 @@ package enum CoreFeature {
         help: "Photos that may wait to be decoded; more are answered UNAVAILABLE."
     )
 
+    static let videoSeconds = Setting("media.video-seconds", default: 60, help: "Seconds that a video may last.")
+    static let videoThreads = Setting("media.video-threads", default: 1, help: "Videos processed at once.")
+    static let videoQueue = Setting(
+        "media.video-queue",
+        default: 8,
+        help: "Videos that may wait to be processed; more are answered UNAVAILABLE."
+    )
+    static let videoFolder = Setting(
+        "media.video-folder",
+        default: "/tmp",
+        help: "Folder for videos while they are processed, 200 MB for each that waits; need not survive a restart."
+    )
+
     /// The feature.
     ///
     /// - Parameter blobs: every kind of blob that the features store.
     package static func feature(_ blobs: [BlobTable]) -> ServiceFeature {
         ServiceFeature(
             "core",
-            settings: BlobSettings.all + [LinkSettings.publicURL, threads, queue],
+            settings: BlobSettings.all + [
+                LinkSettings.publicURL, threads, queue, videoSeconds, videoThreads, videoQueue, videoFolder,
+            ],
             migrations: [
                 MigrationSet("block_replica", BlockReplica.migrations),
                 MigrationSet("profile_replica", ProfileReplica.migrations),

@@ -50,7 +50,20 @@ extension BlobStore {
     ///   again and sends them again.
     package func readUpload(_ key: BlobKey) async throws -> [UInt8] {
         do { return try await read(key, limit: 10 << 20) } catch let error as ServiceError where error.code == .notFound {
-            throw ServiceError.unavailable("The upload was interrupted. Send it again.")
+            throw Self.interrupted
         }
     }
+
+    /// Opens a large upload, to be read piece by piece.
+    ///
+    /// - Throws: `UNAVAILABLE` as `readUpload`, and what `body` throws.
+    package func openUpload<Result>(_ key: BlobKey, _ body: (BlobBody) async throws -> Result) async throws -> Result {
+        let bytes: BlobBody
+        do { bytes = try await get(key, range: nil).body } catch let error as ServiceError where error.code == .notFound {
+            throw Self.interrupted
+        }
+        return try await body(bytes)
+    }
+
+    private static var interrupted: ServiceError { .unavailable("The upload was interrupted. Send it again.") }
 }

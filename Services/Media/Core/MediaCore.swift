@@ -5,12 +5,15 @@ internal import Logging
 package import Replicas
 internal import Runtime
 package import ServiceRuntime
+package import Videos
 
 /// What the features of `media` share: one pool of decoders, one blob store and one cache of links for a replica.
 package struct MediaCore: Sendable {
     package let blobs: any BlobStore
     package let links: MediaLinks
     package let images: ImageProcessor
+    package let videos: VideoProcessor
+    package let uploadLinks: SignedUpload
     package let profiles: ProfileReplica
     package let blocks: BlockReplica
     package let terms: Terms
@@ -32,6 +35,15 @@ package struct MediaCore: Sendable {
             queueLimit: try settings.get(CoreFeature.queue),
             logger: logger
         )
+        videos = VideoProcessor(
+            folder: try settings.get(CoreFeature.videoFolder),
+            limits: VideoLimits(seconds: try settings.get(CoreFeature.videoSeconds)),
+            atOnce: try settings.get(CoreFeature.videoThreads),
+            queueLimit: try settings.get(CoreFeature.videoQueue),
+            logger: logger
+        )
+        if !videos.isUsable { logger.warning("videos cannot be posted", metadata: ["cause": "ffmpeg is not installed"]) }
+        uploadLinks = SignedUpload(secret: Array(try settings.get(BlobSettings.signingKey).utf8))
         profiles = ProfileReplica(database: database, bus: environment.bus)
         blocks = BlockReplica(database: database, bus: environment.bus, stored: HiddenPairRepository.note)
         terms = Terms(profiles: profiles)

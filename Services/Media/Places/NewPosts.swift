@@ -2,21 +2,19 @@ internal import BlobStore
 internal import Bus
 internal import CommonAPI
 internal import Database
-internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
 internal import MediaCore
 internal import MediaDomain
 internal import ServiceRuntime
+internal import Videos
 
 /// Makes posts: recorded → stored → shown, in this order (D6). A job deletes what does not come to its end.
 ///
 /// The row comes first, under the id that the client may have made. So of the same post sent twice, at once or days apart, the second finds
 /// the first and gets it.
 struct NewPosts: Sendable {
-    /// How long the maker of renditions has before its post is given up.
-    private static let lease = Interval.seconds(15)
     /// How often a repeat looks whether the first has made its renditions.
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
@@ -26,12 +24,13 @@ struct NewPosts: Sendable {
     let views: PostViews
     let mutations: Mutations
     let blobs: any BlobStore
-    let images: ImageProcessor
+    let renditions: PostRenditions
+    let uploads: PresignedUploads
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger
 
-    /// Posts an upload.
+    /// Posts a file that came with its request.
     ///
     /// - Throws: `POST_ID_TAKEN` when the id is another post's, `POST_REMOVED` when the author has removed the post since.
     func create(_ request: CreatePostRequest, from incoming: BlobKey, by user: UserID, _ context: CallContext) async throws
@@ -40,17 +39,50 @@ struct NewPosts: Sendable {
         // A repeat is uploaded under another key in the blob store.
         var same = request
         same.photo?.key = ""
-        let now = clock.now()
+        same.video?.key = ""
         if let known: Once<CreatePostReply> = try await mutations.known(context, same) { return known }
-        let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: now)
+        let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
+        let source = PostSource(key: incoming, kind: request.video == nil ? .photo : .video)
+        return try await create(draft, from: source, same, try await views.author(user, context), context)
+    }
+
+    /// Posts a file that was sent by a presigned link.
+    ///
+    /// - Throws: as the other; `NOT_FOUND` for an upload that the user does not have; `UPLOAD_USED`, `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH`.
+    func create(_ request: CreatePostRequest, of id: UploadID, by user: UserID, _ context: CallContext) async throws
+        -> Once<CreatePostReply>
+    {
+        if let known: Once<CreatePostReply> = try await mutations.known(context, request) { return known }
+        var draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
         let author = try await views.author(user, context)
+        guard let upload = try await uploads.uploads.assign(id, of: user, to: draft.id) else {
+            // Uploads are deleted a day later: what was made of them is still the answer.
+            guard let made = try await posts.made(from: id, by: user) else { throw ServiceError.notFound("upload") }
+            guard request.postID ?? made == made else { throw UploadRefusal.used }
+            draft.id = made
+            return try await answer(draft, request, author, context)
+        }
+        guard request.postID == nil || request.postID == upload.post else { throw UploadRefusal.used }
+        (draft.id, draft.sha256, draft.upload) = (upload.post ?? draft.id, upload.sha256, id)
+        let kind: PostSource.Kind = VideoFormat(mediaType: upload.contentType) == nil ? .photo : .video
+        let source = PostSource(key: try upload.key, kind: kind, upload: upload)
+        return try await create(draft, from: source, request, author, context)
+    }
+
+    private func create(
+        _ draft: PostDraft,
+        from source: PostSource,
+        _ same: CreatePostRequest,
+        _ author: UserSummary,
+        _ context: CallContext
+    ) async throws -> Once<CreatePostReply> {
         while context.remaining > Self.leastTime {
             switch try await standing(of: draft) {
             case .shown: return try await answer(draft, same, author, context)
             case .beingMade: try await Task.sleep(for: Self.pollInterval)
             case .absent:
-                guard try await posts.claim(draft, until: SystemClock.now() + Self.lease) else { continue }
-                return try await make(draft, from: incoming, same, author, context)
+                guard try await posts.claim(draft, until: SystemClock.now() + source.lease) else { continue }
+                return try await make(draft, from: source, same, author, context)
             }
         }
         throw ServiceError.unavailable("The first upload of this post has not ended.")
@@ -81,29 +113,41 @@ struct NewPosts: Sendable {
 
     private func make(
         _ draft: PostDraft,
-        from incoming: BlobKey,
+        from source: PostSource,
         _ same: CreatePostRequest,
         _ author: UserSummary,
         _ context: CallContext
     ) async throws -> Once<CreatePostReply> {
-        let keys = PostBlobKeys(user: draft.user, id: draft.id)
         do {
-            let renditions = try await images.renditions(of: try await blobs.readUpload(incoming))
-            _ = try await blobs.put(try keys.display, renditions.display)
-            _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)
-            let size = (width: Int32(renditions.width), height: Int32(renditions.height))
-            let once = try await mutations.once(context, same) { work in
-                guard try await PostRepository.show(draft.id, width: size.width, height: size.height, work.sql) else {
-                    throw ServiceError.unavailable("The photo took too long to store. Send it again.")
-                }
-                return try await reply(draft, author, work.sql)
-            }
+            let rendered = try await renditions.store(source, as: PostBlobKeys(user: draft.user, id: draft.id))
+            let once = try await publish(draft, rendered, same, author, context)
+            if let upload = source.upload { await uploads.deleteFile(of: upload) }
             // The answer of an earlier request with this key (PF-4): its post is the one.
             if once.reply.post?.id != draft.id { await giveUp(draft) }
             return once
         } catch {
             await giveUp(draft)
+            // What is wrong with the file stays wrong.
+            if let upload = source.upload, (error as? ServiceError)?.code == .invalidArgument { await uploads.reject(upload) }
             throw error
+        }
+    }
+
+    /// Shows a post that is checked and whose renditions are stored. What has a say in its publication is asked here, before it is visible.
+    private func publish(
+        _ draft: PostDraft,
+        _ rendered: RenderedPost,
+        _ same: CreatePostRequest,
+        _ author: UserSummary,
+        _ context: CallContext
+    ) async throws -> Once<CreatePostReply> {
+        try await mutations.once(context, same) { work in
+            let (width, height) = (rendered.width, rendered.height)
+            guard try await PostRepository.show(draft.id, width: width, height: height, video: rendered.video, work.sql) else {
+                throw ServiceError.unavailable("The file took too long to store. Send it again.")
+            }
+            if let upload = draft.upload { try await UploadRepository.use(upload, work.sql) }
+            return try await reply(draft, author, work.sql)
         }
     }
 
@@ -139,21 +183,28 @@ enum PostRefusal {
     static let removed = ServiceError(.failedPrecondition, "POST_REMOVED", "You have removed this post.")
 }
 
-/// Where the renditions of a post lie.
+/// Where what is stored of a post lies.
 struct PostBlobKeys: Sendable {
     let user: UserID
     let id: PostID
 
     var display: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/display.jpg") } }
     var thumbnail: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/thumbnail.jpg") } }
-    var all: [BlobKey] { get throws { [try display, try thumbnail] } }
+    /// Of any post, photo or video.
+    var all: [BlobKey] {
+        get throws { [try display, try thumbnail] + (try StoredVideoFormat.allCases.map { try video($0) }) }
+    }
+
+    func video(_ format: StoredVideoFormat) throws -> BlobKey { try BlobKey("posts/\(user)/\(id)/video.\(format.rawValue)") }
 }
 
 /// A post as it is asked for, with the position that others will see.
 struct PostDraft: Sendable {
-    let id: PostID
+    var id: PostID
     let user: UserID
-    let sha256: String
+    var sha256: String
+    /// The presigned upload that it is made from.
+    var upload: UploadID?
     let caption: String?
     let position: Coordinate
     let precision: PositionPrecision
@@ -172,7 +223,7 @@ struct PostDraft: Sendable {
     /// - Throws: `VALIDATION_ERROR` naming the position or the caption.
     init(_ request: CreatePostRequest, id: PostID, user: UserID, receivedAt: Instant) throws {
         (self.id, self.user, self.receivedAt) = (id, user, receivedAt)
-        sha256 = request.photo?.sha256 ?? ""
+        sha256 = (request.photo ?? request.video)?.sha256 ?? ""
         caption = try PlaceText.caption(request.caption ?? "", field: "caption")
         precision = request.precision.flatMap(PositionPrecision.init) ?? .exact
         position = precision.position(of: try Coordinate(latitude: request.latitude, longitude: request.longitude))

@@ -15,7 +15,8 @@ package enum PlacesFeature {
                 [
                     Migration(version: 1, name: "posts", sql: PackageResources.V0001_posts_sql),
                     Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
-                    Migration(version: 3, name: "map", sql: PackageResources.V0003_map_sql),
+                    Migration(version: 3, name: "videos and uploads", sql: PackageResources.V0003_videos_and_uploads_sql),
+                    Migration(version: 4, name: "map", sql: PackageResources.V0004_map_sql),
                 ]
             )
         ],
@@ -30,6 +31,8 @@ package enum PlacesFeature {
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
                 CountedTiles(clusters: ClusterRepository(database: database)).job, NamedPosts(posts: posts).job,
+                UnusedUploads(uploads: UploadRepository(database: database), blobs: core.blobs).job,
+                StrayUploads(blobs: core.blobs).job,
             ]
         )
     }
@@ -40,12 +43,14 @@ package enum PlacesFeature {
         let votes = Votes(mutations: mutations)
         let cities = SavedCities(repository: CityRepository(database: database), mutations: mutations)
         let lists = PostListRepository(database: database)
+        let uploads = presignedUploads(core, environment)
         let newPosts = NewPosts(
             posts: posts,
             views: views,
             mutations: mutations,
             blobs: core.blobs,
-            images: core.images,
+            renditions: PostRenditions(blobs: core.blobs, images: core.images, videos: core.videos),
+            uploads: uploads,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -63,7 +68,21 @@ package enum PlacesFeature {
             setFavoriteCity: SetFavoriteCity(cities: cities),
             clearFavoriteCity: ClearFavoriteCity(cities: cities),
             listClusters: ListClusters(clusters: ClusterRepository(database: database), lists: lists, views: views),
-            downloadPost: DownloadPost(posts: posts, blobs: core.blobs)
+            downloadPost: DownloadPost(posts: posts, blobs: core.blobs),
+            presignPost: PresignPost(uploads: uploads, terms: core.terms)
+        )
+    }
+
+    private static func presignedUploads(_ core: MediaCore, _ environment: ServiceEnvironment) -> PresignedUploads {
+        PresignedUploads(
+            uploads: UploadRepository(database: environment.database),
+            mutations: environment.mutations,
+            blobs: core.blobs,
+            signer: core.uploadLinks,
+            links: core.links,
+            clock: environment.clock,
+            ids: environment.ids,
+            logger: environment.logger
         )
     }
 }

@@ -31,11 +31,13 @@ struct PostViews: Sendable {
     func view(_ post: ShownPost, by author: UserSummary, for reader: UserID?) throws -> Post {
         let viewer = reader == post.user ? nil : reader
         let (keys, now) = (PostBlobKeys(user: post.user, id: post.id), clock.now())
+        let picture = try links.link(try keys.display.description, for: viewer, now: now)
+        let video = try post.video.map { try links.link(try keys.video($0.format).description, for: viewer, now: now) }
         return Post(
             id: post.id,
             author: author,
-            type: "photo",
-            photoURL: try links.link(try keys.display.description, for: viewer, now: now),
+            type: video == nil ? "photo" : "video",
+            photoURL: picture,
             thumbnailURL: try links.link(try keys.thumbnail.description, for: viewer, now: now),
             width: post.width,
             height: post.height,
@@ -53,7 +55,10 @@ struct PostViews: Sendable {
             hidden: post.isHidden,
             city: post.city,
             country: post.country,
-            countryCode: post.countryCode
+            countryCode: post.countryCode,
+            videoURL: video,
+            posterURL: video == nil ? nil : picture,
+            durationMs: post.video?.milliseconds
         )
     }
 }

@@ -19,5 +19,7 @@ public enum MediaModule: ServiceModule {
     public static var commands: [ProgramCommand] { [MediaCommands.checkBlobs] }
 
     /// Every kind of blob that the features store.
-    static let blobs: [BlobTable] = [SnapsFeature.blobs, AvatarsFeature.blobs, CardsFeature.blobs, PlacesFeature.blobs]
+    static let blobs: [BlobTable] = [
+        SnapsFeature.blobs, AvatarsFeature.blobs, CardsFeature.blobs, PlacesFeature.blobs, PlacesFeature.uploadBlobs,
+    ]
 }

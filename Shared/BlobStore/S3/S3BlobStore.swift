@@ -28,6 +28,8 @@ public final class S3BlobStore: BlobStore {
     private let client: S3Client
     /// Empty, or the folder of the bucket with its slash.
     private let prefix: String
+    /// Where clients send files to; nil: to the gateway.
+    private let uploadAddress: S3Address?
     private let spoolFolder: String
     private let pool = WorkPool(name: "spool", threads: 4, queueLimit: 256, refusal: BlobError.unavailable)
     private let logger: Logger
@@ -36,6 +38,7 @@ public final class S3BlobStore: BlobStore {
     ///
     /// - Parameters:
     ///   - address: The address of the bucket.
+    ///   - uploadAddress: Where clients reach the same bucket to send files to it; nil when they cannot.
     ///   - region: The region for signatures.
     ///   - credentials: The access key.
     ///   - prefix: A folder of the bucket, without a slash at its end; nil for all of it.
@@ -44,6 +47,7 @@ public final class S3BlobStore: BlobStore {
     ///   - logger: Logs the causes of failures.
     public convenience init(
         _ address: S3Address,
+        uploadAddress: S3Address? = nil,
         region: String,
         credentials: SigV4.Credentials,
         prefix: BlobKey? = nil,
@@ -53,6 +57,7 @@ public final class S3BlobStore: BlobStore {
     ) {
         self.init(
             address,
+            uploadAddress: uploadAddress,
             signer: SigV4(credentials: credentials, region: region),
             prefix: prefix,
             spoolFolder: spoolFolder,
@@ -64,6 +69,7 @@ public final class S3BlobStore: BlobStore {
 
     init(
         _ address: S3Address,
+        uploadAddress: S3Address? = nil,
         signer: SigV4,
         prefix: BlobKey?,
         spoolFolder: String,
@@ -84,6 +90,7 @@ public final class S3BlobStore: BlobStore {
             logger: logger
         )
         self.prefix = prefix.map { "\($0)/" } ?? ""
+        self.uploadAddress = uploadAddress
         self.spoolFolder = spoolFolder
         self.logger = logger
     }
@@ -112,6 +119,20 @@ public final class S3BlobStore: BlobStore {
     ///   - seconds: How long it is valid, 1…604,800.
     public func link(_ method: String, to key: BlobKey, seconds: Int64) -> String {
         client.signer.link(to: client.request(method, path(of: key)), seconds: seconds, now: SystemClock.now())
+    }
+
+    public func directUpload(of file: ExpectedUpload, to key: BlobKey, seconds: Int64) -> DirectUpload? {
+        guard let uploadAddress else { return nil }
+        let headers = [
+            ("content-length", String(file.size)), ("content-type", file.contentType),
+            ("x-amz-checksum-sha256", Base64.encode(file.sha256)),
+        ]
+        var request = client.request("PUT", path(of: key))
+        (request.scheme, request.host) = (uploadAddress.scheme, uploadAddress.host)
+        request.path = uploadAddress.root + path(of: key)
+        request.headers = headers
+        let url = client.signer.link(to: request, seconds: seconds, now: SystemClock.now())
+        return DirectUpload(url: url, headers: headers.map { DirectUpload.Header(name: $0.0, value: $0.1) })
     }
 
     public func put<Chunks: AsyncSequence & Sendable>(_ key: BlobKey, from chunks: Chunks, limit: Int64) async throws
@@ -290,6 +311,8 @@ public final class S3BlobStore: BlobStore {
 
     private static func contentType(of key: BlobKey) -> String {
         if key.description.hasSuffix(".jpg") { return "image/jpeg" }
+        if key.description.hasSuffix(".mp4") { return "video/mp4" }
+        if key.description.hasSuffix(".webm") { return "video/webm" }
         return key.description.hasSuffix(".png") ? "image/png" : "application/octet-stream"
     }
 

@@ -11,6 +11,7 @@ import MediaDomain
 import Outbox
 import TestSupport
 import Testing
+import Videos
 import Wire
 
 @testable import MediaCore
@@ -60,6 +61,7 @@ struct PlaceWorld: Sendable {
     let views: PostViews
     let posts: PostRepository
     let newPosts: NewPosts
+    let uploads: PresignedUploads
 
     var votes: VoteRepository { VoteRepository(database: database) }
     var lists: PostListRepository { PostListRepository(database: database) }
@@ -73,6 +75,9 @@ struct PlaceWorld: Sendable {
         }
     }
 
+    /// Where videos are processed.
+    var videoFolder: URL { folder.appending(path: ".videos") }
+
     private init(_ database: Database, _ folder: URL) throws {
         let logger = PostgresServer.silence
         (self.database, self.folder) = (database, folder)
@@ -81,18 +86,37 @@ struct PlaceWorld: Sendable {
         let ids = UUIDv7Source(clock: SystemClock())
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: nil)
         mutations = Mutations(work: work, database: database)
+        let secret = "a media signing key for the tests of places"
+        let links = try MediaLinks(secret: secret, base: "")
         views = PostViews(
-            links: try MediaLinks(secret: "a media signing key for the tests of places", base: ""),
+            links: links,
             profiles: ProfileReplica(database: database, bus: Everyone()),
             clock: clock
         )
         posts = PostRepository(database: database)
+        uploads = PresignedUploads(
+            uploads: UploadRepository(database: database),
+            mutations: mutations,
+            blobs: blobs,
+            signer: SignedUpload(secret: Array(secret.utf8)),
+            links: links,
+            clock: clock,
+            ids: ids,
+            logger: logger
+        )
+        let videos = folder.appending(path: ".videos")
+        try FileManager.default.createDirectory(at: videos, withIntermediateDirectories: true)
         newPosts = NewPosts(
             posts: posts,
             views: views,
             mutations: mutations,
             blobs: blobs,
-            images: ImageProcessor(queueLimit: 100, logger: logger),
+            renditions: PostRenditions(
+                blobs: blobs,
+                images: ImageProcessor(queueLimit: 100, logger: logger),
+                videos: VideoProcessor(folder: videos.path, atOnce: 2, queueLimit: 100, logger: logger)
+            ),
+            uploads: uploads,
             clock: clock,
             ids: ids,
             logger: logger

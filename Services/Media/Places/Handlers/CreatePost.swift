@@ -3,7 +3,7 @@ internal import Kernel
 internal import MediaAPI
 internal import MediaCore
 
-/// Posts a photo with its position (PL-1, AU-9). The bytes are decoded before anything is shown: of a refused file nothing is kept.
+/// Posts a photo or video with its position (PL-1, AU-9). It is decoded before anything is shown: of a refused file nothing is kept.
 struct CreatePost: MutationHandler {
     let posts: NewPosts
     let terms: Terms
@@ -11,7 +11,17 @@ struct CreatePost: MutationHandler {
 
     func handle(_ request: CreatePostRequest, _ context: CallContext) async throws -> Once<CreatePostReply> {
         let user = try context.requireUser()
-        return try await uploads.use(request.photo, "photo") { _, incoming in
+        guard request.photo != nil || request.video != nil else {
+            guard let upload = request.uploadID else {
+                throw ServiceError.validation(field: "photo", "is required, or video, or upload_id")
+            }
+            try await terms.requireAccepted(by: user, context)
+            return try await posts.create(request, of: upload, by: user, context)
+        }
+        return try await uploads.use(request.photo ?? request.video, "photo") { _, incoming in
+            guard request.uploadID == nil else {
+                throw ServiceError.validation(field: "upload_id", "cannot be given together with a file")
+            }
             try await terms.requireAccepted(by: user, context)
             return try await posts.create(request, from: incoming, by: user, context)
         }

@@ -16,6 +16,9 @@ struct DownloadPost: QueryHandler {
         guard let post = try await posts.find(request.postID, for: context.principal?.userID) else {
             throw ServiceError.notFound("post")
         }
+        guard post.video == nil else {
+            throw ServiceError(.failedPrecondition, "NOT_A_PHOTO", "A video is downloaded from its video_url.")
+        }
         let photo: [UInt8]
         do {
             photo = try await blobs.read(try PostBlobKeys(user: post.user, id: post.id).display, limit: Self.mostBytes)

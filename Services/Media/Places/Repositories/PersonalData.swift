@@ -2,6 +2,7 @@ internal import Kernel
 internal import MediaCore
 internal import MediaDomain
 internal import ServiceRuntime
+internal import Videos
 
 extension PersonalData {
     /// Posts, votes and cities. The erasure deletes rows, and a trigger subtracts the votes; the job `photo_owners` deletes the blobs.
@@ -9,7 +10,8 @@ extension PersonalData {
         [
             PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
             PersonalTable("place_post_text", users: ["user_id": .delete], references: ["post_id"]),
-            PersonalTable("place_post", users: ["user_id": .delete], references: ["id"], exports: [post]),
+            PersonalTable("place_post", users: ["user_id": .delete], references: ["id", "upload_id"], exports: [post]),
+            PersonalTable("place_upload", users: ["user_id": .delete], references: ["id", "post_id"], exports: [upload]),
             PersonalTable("place_removed_post", users: ["user_id": .delete], references: ["id"]),
             PersonalTable("place_city", users: ["user_id": .delete], exports: [city]),
             PersonalTable("place_favorite_city", users: ["user_id": .delete], exports: [favorite]),
@@ -48,8 +50,21 @@ extension PersonalData {
                     return try links.link(key.description, now: now)
                 }
             },
+            .made("video_url", from: "id::text || ' ' || video_format") { settings, now in
+                let links = try MediaLinks(settings)
+                return { user, text in
+                    let (id, format) = (String(text.prefix(36)), StoredVideoFormat(rawValue: String(text.dropFirst(37))))
+                    let keys = PostBlobKeys(user: user, id: try PostID(parsing: id, field: "id"))
+                    return try links.link(try keys.video(format ?? .mp4).description, now: now)
+                }
+            },
         ]
     ) { "user_id = \($0) AND state = 1" }
+
+    private static let upload = PersonalExport(
+        "post_uploads",
+        ["id", "size", .value("type", "content_type"), "sha256", "post_id", .value("deleted_at", "due_at")]
+    ) { "user_id = \($0)" }
 
     private static let city = PersonalExport("saved_cities", ["name", "latitude", "longitude"]) { "user_id = \($0)" }
 

@@ -3,6 +3,7 @@ internal import Kernel
 internal import MediaCore
 internal import MediaDomain
 internal import Replicas
+internal import Videos
 
 /// Lists of posts (PL-2).
 ///
@@ -108,14 +109,15 @@ struct PostListRepository: Sendable {
     /// Of a post, for `selection`.
     static let columns: Query = """
         p.id, p.user_id, p.caption, p.latitude, p.longitude, p.position_precision, p.captured_at, p.posted_at, p.width, p.height, p.up,
-        p.down, p.is_hidden, p.country_code, p.country, p.city
+        p.down, p.is_hidden, p.country_code, p.country, p.city, p.video_format, p.video_length
         """
 
     /// Posts with all their votes and the reader's own.
     private static func selection(_ posts: Query, for reader: UserID?) -> Query {
         """
         SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
-            page.posted_at, page.width, page.height, page.is_hidden, page.country_code, page.country, page.city, page.rank, statement_timestamp() AS read_at,
+            page.posted_at, page.width, page.height, page.is_hidden, page.country_code, page.country, page.city, page.video_format,
+            page.video_length, page.rank, statement_timestamp() AS read_at,
             page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
             (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
         FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
@@ -144,7 +146,18 @@ extension ShownPost {
                 up: try row.get("up"),
                 down: try row.get("down"),
                 own: Vote(number: try row.get("vote", as: Int16?.self))
-            )
+            ),
+            video: try PostVideo(row)
         )
+    }
+}
+
+extension PostVideo {
+    /// nil for a photo.
+    ///
+    /// - Parameter row: of `PostListRepository`.
+    init?(_ row: Row) throws {
+        guard let format = try row.get("video_format", as: String?.self).flatMap(StoredVideoFormat.init) else { return nil }
+        self.init(format: format, milliseconds: try row.get("video_length", as: Int64?.self) ?? 0)
     }
 }

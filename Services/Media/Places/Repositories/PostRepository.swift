@@ -37,6 +37,8 @@ struct ShownPost: Sendable {
     let country: String?
     let city: String?
     let votes: VoteCounts
+    /// nil for a photo.
+    var video: PostVideo?
 }
 
 /// Posts by their ids.
@@ -63,16 +65,23 @@ struct PostRepository: Sendable {
         try await database.query("SELECT user_id FROM place_removed_post WHERE id = \(id)").first?.decode(as: UserID.self)
     }
 
+    /// The post that a user has made of a presigned upload; nil when there is none.
+    func made(from upload: UploadID, by user: UserID) async throws -> PostID? {
+        try await database.query("SELECT id FROM place_post WHERE upload_id = \(upload) AND user_id = \(user) AND state = 1")
+            .first?
+            .decode(as: PostID.self)
+    }
+
     /// Records a post whose renditions are still to be made (state 0). - Returns: false when its id is taken.
     func claim(_ draft: PostDraft, until lease: Instant) async throws -> Bool {
         try await database.execute(
             """
             WITH made AS (
                 INSERT INTO place_post (id, user_id, sha256, caption, latitude, longitude, position_precision, place_key, captured_at,
-                    posted_at, score, due_at, country_code, country, city, is_named)
+                    posted_at, score, upload_id, due_at, country_code, country, city, is_named)
                 VALUES (\(draft.id), \(draft.user), \(draft.sha256), \(draft.caption), \(draft.position.latitude),
                     \(draft.position.longitude), \(draft.precision.rawValue), \(PlaceKey(draft.position).value), \(draft.capturedAt),
-                    \(draft.receivedAt), \(PostScore.value(up: 0, down: 0, received: draft.receivedAt)), \(lease),
+                    \(draft.receivedAt), \(PostScore.value(up: 0, down: 0, received: draft.receivedAt)), \(draft.upload), \(lease),
                     \(draft.place?.countryCode), \(draft.place?.country), \(draft.place?.city), true)
                 ON CONFLICT DO NOTHING RETURNING id
             )
@@ -115,10 +124,12 @@ struct PostRepository: Sendable {
     }
 
     /// Shows a post whose renditions are stored (state 1). - Returns: false when it was given up meanwhile.
-    static func show(_ id: PostID, width: Int32, height: Int32, _ sql: Transaction) async throws -> Bool {
+    static func show(_ id: PostID, width: Int32, height: Int32, video: PostVideo? = nil, _ sql: Transaction) async throws -> Bool
+    {
         try await sql.execute(
             """
-            UPDATE place_post SET state = 1, due_at = NULL, width = \(width), height = \(height), scored_at = clock_timestamp()
+            UPDATE place_post SET state = 1, due_at = NULL, width = \(width), height = \(height), scored_at = clock_timestamp(),
+                video_format = \(video?.format.rawValue), video_length = \(video?.milliseconds)
             WHERE id = \(id) AND state = 0
             """
         ) == 1
