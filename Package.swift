@@ -235,11 +235,12 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]), Feature("Places", blobs + ["Images", "Replicas", logging]),
+            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Places", blobs + ["Images", "Replicas", "SocialAPI", "OutgoingHTTP", logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
         list: blobs + [logging],
-        tested: blobs + ["Images", crypto]
+        tested: blobs + ["Images", "OutgoingHTTP", crypto]
     ),
     service(
         "Notifications",

@@ -16,7 +16,7 @@ internal import ServiceRuntime
 /// the first and gets it.
 struct NewPosts: Sendable {
     /// How long the maker of renditions has before its post is given up.
-    private static let lease = Interval.seconds(15)
+    private static let lease = Interval.seconds(20)
     /// How often a repeat looks whether the first has made its renditions.
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
@@ -27,6 +27,7 @@ struct NewPosts: Sendable {
     let mutations: Mutations
     let blobs: any BlobStore
     let images: ImageProcessor
+    let screening: PostScreening
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger
@@ -89,6 +90,8 @@ struct NewPosts: Sendable {
         let keys = PostBlobKeys(user: draft.user, id: draft.id)
         do {
             let renditions = try await images.renditions(of: try await blobs.readUpload(incoming))
+            // Before anything of it is stored (PL-5).
+            let screened = try await screening.screen(renditions.display, of: draft.id, by: draft.user, context)
             _ = try await blobs.put(try keys.display, renditions.display)
             _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)
             let size = (width: Int32(renditions.width), height: Int32(renditions.height))
@@ -96,6 +99,7 @@ struct NewPosts: Sendable {
                 guard try await PostRepository.show(draft.id, width: size.width, height: size.height, work.sql) else {
                     throw ServiceError.unavailable("The photo took too long to store. Send it again.")
                 }
+                try await screened.note(work)
                 return try await reply(draft, author, work.sql)
             }
             // The answer of an earlier request with this key (PF-4): its post is the one.

@@ -9,12 +9,14 @@ package import ServiceRuntime
 package enum PlacesFeature {
     package static let feature = ServiceFeature(
         "places",
+        settings: ScreeningSettings.all,
         migrations: [
             MigrationSet(
                 "places",
                 [
                     Migration(version: 1, name: "posts", sql: PackageResources.V0001_posts_sql),
                     Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
+                    Migration(version: 3, name: "moderation", sql: PackageResources.V0003_moderation_sql),
                 ]
             )
         ],
@@ -24,7 +26,8 @@ package enum PlacesFeature {
         let database = environment.database
         let posts = PostRepository(database: database)
         return FeatureParts(
-            endpoints: endpoints(core, posts, environment),
+            endpoints: endpoints(core, posts, try PostScreening(environment), environment),
+            consumers: ModerationConsumers.all,
             jobs: [
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
@@ -32,7 +35,12 @@ package enum PlacesFeature {
         )
     }
 
-    private static func endpoints(_ core: MediaCore, _ posts: PostRepository, _ environment: ServiceEnvironment) -> [Endpoint] {
+    private static func endpoints(
+        _ core: MediaCore,
+        _ posts: PostRepository,
+        _ screening: PostScreening,
+        _ environment: ServiceEnvironment
+    ) -> [Endpoint] {
         let (database, mutations) = (environment.database, environment.mutations)
         let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
         let votes = Votes(mutations: mutations)
@@ -43,6 +51,7 @@ package enum PlacesFeature {
             mutations: mutations,
             blobs: core.blobs,
             images: core.images,
+            screening: screening,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -58,7 +67,9 @@ package enum PlacesFeature {
             saveCity: SaveCity(cities: cities),
             removeCity: RemoveCity(cities: cities),
             setFavoriteCity: SetFavoriteCity(cities: cities),
-            clearFavoriteCity: ClearFavoriteCity(cities: cities)
+            clearFavoriteCity: ClearFavoriteCity(cities: cities),
+            findPostOwner: FindPostOwner(posts: posts),
+            listReportedPosts: ListReportedPosts(posts: posts, views: views)
         )
     }
 }

@@ -50,7 +50,8 @@ struct PostViews: Sendable {
             down: post.votes.down,
             voteCount: post.votes.count,
             myVote: post.votes.own?.rawValue,
-            hidden: post.isHidden
+            hidden: post.isHidden,
+            reportedByMe: post.isReported
         )
     }
 }

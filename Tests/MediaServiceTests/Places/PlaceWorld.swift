@@ -93,9 +93,25 @@ struct PlaceWorld: Sendable {
             mutations: mutations,
             blobs: blobs,
             images: ImageProcessor(queueLimit: 100, logger: logger),
+            screening: PostScreening(moderator: nil, work: work, logger: logger),
             clock: clock,
             ids: ids,
             logger: logger
+        )
+    }
+
+    /// The same with a moderator of pictures.
+    func screened(by moderator: PictureModerator?) -> NewPosts {
+        NewPosts(
+            posts: posts,
+            views: views,
+            mutations: mutations,
+            blobs: blobs,
+            images: newPosts.images,
+            screening: PostScreening(moderator: moderator, work: mutations.work, logger: PostgresServer.silence),
+            clock: clock,
+            ids: newPosts.ids,
+            logger: PostgresServer.silence
         )
     }
 

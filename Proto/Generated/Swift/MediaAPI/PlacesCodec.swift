@@ -138,6 +138,7 @@ extension Post: Wire.CMessage {
             self.myVote = try Wire.Decode.string(c.pointee.my_vote, "my_vote")
         }
         self.hidden = c.pointee.hidden != 0
+        self.reportedByMe = c.pointee.reported_by_me != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -174,6 +175,7 @@ extension Post: Wire.CMessage {
             c.pointee.my_vote = try arena.string(value, "my_vote")
         }
         c.pointee.hidden = self.hidden ? 1 : 0
+        c.pointee.reported_by_me = self.reportedByMe ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -653,6 +655,105 @@ extension SavedCity: Wire.CMessage {
         if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
         c.pointee.latitude = self.latitude
         c.pointee.longitude = self.longitude
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FindPostOwnerRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindPostOwnerRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__FindPostOwnerRequest()
+        streaksnap__media__v1__find_post_owner_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindPostOwnerRequest.self)
+        self.postID = try Wire.Decode.id(c.pointee.post_id, "post_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__FindPostOwnerRequest.self)
+        streaksnap__media__v1__find_post_owner_request__init(c)
+        c.pointee.post_id = arena.id(self.postID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FindPostOwnerReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindPostOwnerReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__FindPostOwnerReply()
+        streaksnap__media__v1__find_post_owner_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindPostOwnerReply.self)
+        if c.pointee._user_id_case.rawValue == 1 {
+            self.userID = try Wire.Decode.optionalID(c.pointee.user_id, "user_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__FindPostOwnerReply.self)
+        streaksnap__media__v1__find_post_owner_reply__init(c)
+        if let value = self.userID {
+            c.pointee._user_id_case = .init(rawValue: 1)
+            c.pointee.user_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListReportedPostsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListReportedPostsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ListReportedPostsRequest()
+        streaksnap__media__v1__list_reported_posts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListReportedPostsRequest.self)
+        self.postIDs = try Wire.Decode.ids(c.pointee.post_ids, count: c.pointee.n_post_ids, "post_ids", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ListReportedPostsRequest.self)
+        streaksnap__media__v1__list_reported_posts_request__init(c)
+        if !self.postIDs.isEmpty {
+            c.pointee.n_post_ids = self.postIDs.count
+            c.pointee.post_ids = arena.ids(self.postIDs)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListReportedPostsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListReportedPostsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ListReportedPostsReply()
+        streaksnap__media__v1__list_reported_posts_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListReportedPostsReply.self)
+        self.posts = try Wire.Decode.messages(c.pointee.posts, count: c.pointee.n_posts, as: Post.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ListReportedPostsReply.self)
+        streaksnap__media__v1__list_reported_posts_reply__init(c)
+        if !self.posts.isEmpty {
+            c.pointee.n_posts = self.posts.count
+            c.pointee.posts = try arena.messages(self.posts, as: Streaksnap__Media__V1__Post.self)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

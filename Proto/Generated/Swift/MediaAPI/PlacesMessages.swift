@@ -74,11 +74,13 @@ public struct Post: Sendable, Equatable {
     public var voteCount: Int64 = 0
     /// The reader's own vote, `up` or `down`; unset without one.
     public var myVote: String? = nil
-    /// Only its author sees it.
+    /// By reports or by moderators (SO-8, SO-9): only its author sees it.
     public var hidden: Bool = false
+    /// Whether the reader has reported it (SO-8).
+    public var reportedByMe: Bool = false
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false) {
+    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, reportedByMe: Bool = false) {
         self.id = id
         self.author = author
         self.type = type
@@ -98,6 +100,7 @@ public struct Post: Sendable, Equatable {
         self.voteCount = voteCount
         self.myVote = myVote
         self.hidden = hidden
+        self.reportedByMe = reportedByMe
     }
 }
 
@@ -323,6 +326,52 @@ public struct SavedCity: Sendable, Equatable {
         self.name = name
         self.latitude = latitude
         self.longitude = longitude
+    }
+}
+
+public struct FindPostOwnerRequest: Sendable, Equatable {
+    public var postID: Kernel.PostID
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID) {
+        self.postID = postID
+    }
+}
+
+public struct FindPostOwnerReply: Sendable, Equatable {
+    /// Unset when there is no such post, or it is hidden.
+    public var userID: Kernel.UserID? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID? = nil) {
+        self.userID = userID
+    }
+}
+
+public struct ListReportedPostsRequest: Sendable, Equatable {
+    public var postIDs: [Kernel.PostID] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(postIDs: [Kernel.PostID] = []) {
+        self.postIDs = postIDs
+    }
+}
+
+public struct ListReportedPostsReply: Sendable, Equatable {
+    public var posts: [Post] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(posts: [Post] = []) {
+        self.posts = posts
     }
 }
 

@@ -21,6 +21,8 @@ public enum PlacesService {
     ///   - removeCity: Takes a city out of the list, and clears the favorite if it is this one. A name that is not there changes nothing.
     ///   - setFavoriteCity: Makes a city the favorite in place of the one before. It need not be in the list, and does not enter it.
     ///   - clearFavoriteCity: Clears the favorite; without one it changes nothing.
+    ///   - findPostOwner: Whom a report about a post is about (SO-8).
+    ///   - listReportedPosts: Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
     public static func endpoints(
         createPost: some Bus.MutationHandler<CreatePostRequest, CreatePostReply>,
         listPosts: some Bus.QueryHandler<ListPostsRequest, ListPostsReply>,
@@ -32,7 +34,9 @@ public enum PlacesService {
         saveCity: some Bus.MutationHandler<SaveCityRequest, SavedCitiesReply>,
         removeCity: some Bus.MutationHandler<RemoveCityRequest, SavedCitiesReply>,
         setFavoriteCity: some Bus.MutationHandler<SetFavoriteCityRequest, SavedCitiesReply>,
-        clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>
+        clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>,
+        findPostOwner: some Bus.QueryHandler<FindPostOwnerRequest, FindPostOwnerReply>,
+        listReportedPosts: some Bus.QueryHandler<ListReportedPostsRequest, ListReportedPostsReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(PlacesMethods.createPost, createPost),
@@ -46,6 +50,8 @@ public enum PlacesService {
             Bus.Endpoint(PlacesMethods.removeCity, removeCity),
             Bus.Endpoint(PlacesMethods.setFavoriteCity, setFavoriteCity),
             Bus.Endpoint(PlacesMethods.clearFavoriteCity, clearFavoriteCity),
+            Bus.Endpoint(PlacesMethods.findPostOwner, findPostOwner),
+            Bus.Endpoint(PlacesMethods.listReportedPosts, listReportedPosts),
         ]
     }
 }
@@ -88,6 +94,12 @@ public enum PlacesMethods {
     /// Clears the favorite; without one it changes nothing.
     public static let clearFavoriteCity = Bus.Method<ClearFavoriteCityRequest, SavedCitiesReply>(
         service: "media", version: "v1", name: "ClearFavoriteCity", isIdempotent: false, timeout: .seconds(10))
+    /// Whom a report about a post is about (SO-8).
+    public static let findPostOwner = Bus.Method<FindPostOwnerRequest, FindPostOwnerReply>(
+        service: "media", version: "v1", name: "FindPostOwner", isIdempotent: true, timeout: .seconds(10))
+    /// Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
+    public static let listReportedPosts = Bus.Method<ListReportedPostsRequest, ListReportedPostsReply>(
+        service: "media", version: "v1", name: "ListReportedPosts", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Places` over the bus.
@@ -153,5 +165,15 @@ public struct PlacesClient: Sendable {
     /// Clears the favorite; without one it changes nothing.
     public func clearFavoriteCity(_ request: ClearFavoriteCityRequest, context: Bus.CallContext) async throws -> SavedCitiesReply {
         try await caller.call(PlacesMethods.clearFavoriteCity, request, context: context)
+    }
+
+    /// Whom a report about a post is about (SO-8).
+    public func findPostOwner(_ request: FindPostOwnerRequest, context: Bus.CallContext) async throws -> FindPostOwnerReply {
+        try await caller.call(PlacesMethods.findPostOwner, request, context: context)
+    }
+
+    /// Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
+    public func listReportedPosts(_ request: ListReportedPostsRequest, context: Bus.CallContext) async throws -> ListReportedPostsReply {
+        try await caller.call(PlacesMethods.listReportedPosts, request, context: context)
     }
 }

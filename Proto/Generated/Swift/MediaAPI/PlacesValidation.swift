@@ -157,3 +157,34 @@ extension SavedCitiesReply {
 extension SavedCity {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension FindPostOwnerRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
+    }
+}
+
+extension FindPostOwnerReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.userID {
+            violations.id(value, at: path, "user_id")
+        }
+    }
+}
+
+extension ListReportedPostsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.items(self.postIDs.count, max: 100, at: path, "post_ids")
+        for (index, value) in self.postIDs.enumerated() {
+            violations.id(value, at: path, "post_ids", index: index)
+        }
+    }
+}
+
+extension ListReportedPostsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.posts.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("posts", index: index))
+        }
+    }
+}

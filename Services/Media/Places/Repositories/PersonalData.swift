@@ -7,6 +7,7 @@ extension PersonalData {
     /// Posts, votes and cities. The erasure deletes rows, and a trigger subtracts the votes; the job `photo_owners` deletes the blobs.
     static let places = PersonalData(
         [
+            PersonalTable("place_report", users: ["user_id": .delete], references: ["post_id"]),
             PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
             PersonalTable("place_post", users: ["user_id": .delete], references: ["id"], exports: [post]),
             PersonalTable("place_removed_post", users: ["user_id": .delete], references: ["id"]),
@@ -14,7 +15,7 @@ extension PersonalData {
             PersonalTable("place_favorite_city", users: ["user_id": .delete], exports: [favorite]),
         ],
         impersonal: [
-            "place_vote_change": "how many votes a post has more or fewer, not whose",
+            "place_vote_tally": "how many votes a post has more or fewer, not whose",
             "place_past_score": "how high posts stood in lists",
         ]
     ) { _ in placeSteps }

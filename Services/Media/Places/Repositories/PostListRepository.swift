@@ -74,6 +74,11 @@ struct PostListRepository: Sendable {
         )
     }
 
+    /// The statement for posts as moderators see them.
+    static func all(_ ids: [PostID]) -> Query {
+        selection("SELECT \(columns), p.score AS rank FROM place_post p WHERE p.id = ANY(\(ids)) AND p.state = 1", for: nil)
+    }
+
     /// A condition on `place_post p`: whether others see the post, and this one does.
     ///
     /// - Parameter reader: nil for a guest.
@@ -98,6 +103,7 @@ struct PostListRepository: Sendable {
         SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
             page.posted_at, page.width, page.height, page.is_hidden, page.rank, statement_timestamp() AS read_at,
             page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
+            EXISTS (SELECT FROM place_report r WHERE r.post_id = page.id AND r.user_id = \(reader)) AS is_reported,
             (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
         FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
         """
@@ -118,6 +124,7 @@ extension ShownPost {
             width: try row.get("width"),
             height: try row.get("height"),
             isHidden: try row.get("is_hidden"),
+            isReported: try row.get("is_reported"),
             votes: VoteCounts(
                 up: try row.get("up"),
                 down: try row.get("down"),

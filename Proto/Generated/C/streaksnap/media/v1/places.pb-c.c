@@ -862,6 +862,186 @@ void   streaksnap__media__v1__saved_city__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__saved_city__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__find_post_owner_request__init
+                     (Streaksnap__Media__V1__FindPostOwnerRequest         *message)
+{
+  static const Streaksnap__Media__V1__FindPostOwnerRequest init_value = STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__find_post_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__find_post_owner_request__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__find_post_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__FindPostOwnerRequest *
+       streaksnap__media__v1__find_post_owner_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__FindPostOwnerRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_post_owner_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__find_post_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__find_post_owner_reply__init
+                     (Streaksnap__Media__V1__FindPostOwnerReply         *message)
+{
+  static const Streaksnap__Media__V1__FindPostOwnerReply init_value = STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__find_post_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__find_post_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__find_post_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__FindPostOwnerReply *
+       streaksnap__media__v1__find_post_owner_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__FindPostOwnerReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_post_owner_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__find_post_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__list_reported_posts_request__init
+                     (Streaksnap__Media__V1__ListReportedPostsRequest         *message)
+{
+  static const Streaksnap__Media__V1__ListReportedPostsRequest init_value = STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_reported_posts_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_reported_posts_request__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_reported_posts_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListReportedPostsRequest *
+       streaksnap__media__v1__list_reported_posts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListReportedPostsRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_reported_posts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_reported_posts_request__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__list_reported_posts_reply__init
+                     (Streaksnap__Media__V1__ListReportedPostsReply         *message)
+{
+  static const Streaksnap__Media__V1__ListReportedPostsReply init_value = STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListReportedPostsReply *
+       streaksnap__media__v1__list_reported_posts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListReportedPostsReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_reported_posts_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
 {
   {
@@ -1016,7 +1196,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_reply__descr
   (ProtobufCMessageInit) streaksnap__media__v1__create_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[19] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[20] =
 {
   {
     "id",
@@ -1246,6 +1426,18 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reported_by_me",
+    40,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Post, reported_by_me),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   1,   /* field[1] = author */
@@ -1262,16 +1454,18 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   3,   /* field[3] = photo_url */
   13,   /* field[13] = posted_at */
   10,   /* field[10] = precision */
+  19,   /* field[19] = reported_by_me */
   4,   /* field[4] = thumbnail_url */
   2,   /* field[2] = type */
   14,   /* field[14] = up */
   16,   /* field[16] = vote_count */
   5,   /* field[5] = width */
 };
-static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 40, 19 },
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
 {
@@ -1281,10 +1475,10 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
   "Streaksnap__Media__V1__Post",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__Post),
-  19,
+  20,
   streaksnap__media__v1__post__field_descriptors,
   streaksnap__media__v1__post__field_indices_by_name,
-  1,  streaksnap__media__v1__post__number_ranges,
+  2,  streaksnap__media__v1__post__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__post__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2153,5 +2347,157 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor =
   streaksnap__media__v1__saved_city__field_indices_by_name,
   1,  streaksnap__media__v1__saved_city__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__saved_city__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_post_owner_request__field_descriptors[1] =
+{
+  {
+    "post_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__FindPostOwnerRequest, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__find_post_owner_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__find_post_owner_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.FindPostOwnerRequest",
+  "FindPostOwnerRequest",
+  "Streaksnap__Media__V1__FindPostOwnerRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__FindPostOwnerRequest),
+  1,
+  streaksnap__media__v1__find_post_owner_request__field_descriptors,
+  streaksnap__media__v1__find_post_owner_request__field_indices_by_name,
+  1,  streaksnap__media__v1__find_post_owner_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_post_owner_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_post_owner_reply__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__FindPostOwnerReply, _user_id_case),
+    offsetof(Streaksnap__Media__V1__FindPostOwnerReply, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__find_post_owner_reply__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__find_post_owner_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.FindPostOwnerReply",
+  "FindPostOwnerReply",
+  "Streaksnap__Media__V1__FindPostOwnerReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__FindPostOwnerReply),
+  1,
+  streaksnap__media__v1__find_post_owner_reply__field_descriptors,
+  streaksnap__media__v1__find_post_owner_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__find_post_owner_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_post_owner_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_reported_posts_request__field_descriptors[1] =
+{
+  {
+    "post_ids",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__ListReportedPostsRequest, n_post_ids),
+    offsetof(Streaksnap__Media__V1__ListReportedPostsRequest, post_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_reported_posts_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_ids */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_reported_posts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListReportedPostsRequest",
+  "ListReportedPostsRequest",
+  "Streaksnap__Media__V1__ListReportedPostsRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListReportedPostsRequest),
+  1,
+  streaksnap__media__v1__list_reported_posts_request__field_descriptors,
+  streaksnap__media__v1__list_reported_posts_request__field_indices_by_name,
+  1,  streaksnap__media__v1__list_reported_posts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_reported_posts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_reported_posts_reply__field_descriptors[1] =
+{
+  {
+    "posts",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__ListReportedPostsReply, n_posts),
+    offsetof(Streaksnap__Media__V1__ListReportedPostsReply, posts),
+    &streaksnap__media__v1__post__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_reported_posts_reply__field_indices_by_name[] = {
+  0,   /* field[0] = posts */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_reported_posts_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListReportedPostsReply",
+  "ListReportedPostsReply",
+  "Streaksnap__Media__V1__ListReportedPostsReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListReportedPostsReply),
+  1,
+  streaksnap__media__v1__list_reported_posts_reply__field_descriptors,
+  streaksnap__media__v1__list_reported_posts_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__list_reported_posts_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_reported_posts_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -36,6 +36,10 @@ typedef struct Streaksnap__Media__V1__SetFavoriteCityRequest Streaksnap__Media__
 typedef struct Streaksnap__Media__V1__ClearFavoriteCityRequest Streaksnap__Media__V1__ClearFavoriteCityRequest;
 typedef struct Streaksnap__Media__V1__SavedCitiesReply Streaksnap__Media__V1__SavedCitiesReply;
 typedef struct Streaksnap__Media__V1__SavedCity Streaksnap__Media__V1__SavedCity;
+typedef struct Streaksnap__Media__V1__FindPostOwnerRequest Streaksnap__Media__V1__FindPostOwnerRequest;
+typedef struct Streaksnap__Media__V1__FindPostOwnerReply Streaksnap__Media__V1__FindPostOwnerReply;
+typedef struct Streaksnap__Media__V1__ListReportedPostsRequest Streaksnap__Media__V1__ListReportedPostsRequest;
+typedef struct Streaksnap__Media__V1__ListReportedPostsReply Streaksnap__Media__V1__ListReportedPostsReply;
 
 
 /* --- enums --- */
@@ -146,6 +150,7 @@ struct  Streaksnap__Media__V1__Post
   int64_t down;
   int64_t vote_count;
   protobuf_c_boolean hidden;
+  protobuf_c_boolean reported_by_me;
   Streaksnap__Media__V1__Post__CaptionCase _caption_case;
   union {
     char *caption;
@@ -157,7 +162,7 @@ struct  Streaksnap__Media__V1__Post
 };
 #define STREAKSNAP__MEDIA__V1__POST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__post__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0} }
 
 
 typedef enum {
@@ -458,6 +463,57 @@ struct  Streaksnap__Media__V1__SavedCity
 #define STREAKSNAP__MEDIA__V1__SAVED_CITY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__saved_city__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0 }
+
+
+struct  Streaksnap__Media__V1__FindPostOwnerRequest
+{
+  ProtobufCMessage base;
+  char *post_id;
+};
+#define STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_post_owner_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID_USER_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__CASE)
+} Streaksnap__Media__V1__FindPostOwnerReply__UserIdCase;
+
+struct  Streaksnap__Media__V1__FindPostOwnerReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Media__V1__FindPostOwnerReply__UserIdCase _user_id_case;
+  union {
+    char *user_id;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_post_owner_reply__descriptor) \
+    , STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Media__V1__ListReportedPostsRequest
+{
+  ProtobufCMessage base;
+  size_t n_post_ids;
+  char **post_ids;
+};
+#define STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_reported_posts_request__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Media__V1__ListReportedPostsReply
+{
+  ProtobufCMessage base;
+  size_t n_posts;
+  Streaksnap__Media__V1__Post **posts;
+};
+#define STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_reported_posts_reply__descriptor) \
+    , 0,NULL }
 
 
 /* Streaksnap__Media__V1__CreatePostRequest methods */
@@ -821,6 +877,82 @@ Streaksnap__Media__V1__SavedCity *
 void   streaksnap__media__v1__saved_city__free_unpacked
                      (Streaksnap__Media__V1__SavedCity *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__FindPostOwnerRequest methods */
+void   streaksnap__media__v1__find_post_owner_request__init
+                     (Streaksnap__Media__V1__FindPostOwnerRequest         *message);
+size_t streaksnap__media__v1__find_post_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message);
+size_t streaksnap__media__v1__find_post_owner_request__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__find_post_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__FindPostOwnerRequest *
+       streaksnap__media__v1__find_post_owner_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__find_post_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__FindPostOwnerReply methods */
+void   streaksnap__media__v1__find_post_owner_reply__init
+                     (Streaksnap__Media__V1__FindPostOwnerReply         *message);
+size_t streaksnap__media__v1__find_post_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message);
+size_t streaksnap__media__v1__find_post_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__find_post_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__FindPostOwnerReply *
+       streaksnap__media__v1__find_post_owner_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__find_post_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ListReportedPostsRequest methods */
+void   streaksnap__media__v1__list_reported_posts_request__init
+                     (Streaksnap__Media__V1__ListReportedPostsRequest         *message);
+size_t streaksnap__media__v1__list_reported_posts_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message);
+size_t streaksnap__media__v1__list_reported_posts_request__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__list_reported_posts_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ListReportedPostsRequest *
+       streaksnap__media__v1__list_reported_posts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__list_reported_posts_request__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ListReportedPostsReply methods */
+void   streaksnap__media__v1__list_reported_posts_reply__init
+                     (Streaksnap__Media__V1__ListReportedPostsReply         *message);
+size_t streaksnap__media__v1__list_reported_posts_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message);
+size_t streaksnap__media__v1__list_reported_posts_reply__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__list_reported_posts_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ListReportedPostsReply *
+       streaksnap__media__v1__list_reported_posts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__CreatePostRequest_Closure)
@@ -880,6 +1012,18 @@ typedef void (*Streaksnap__Media__V1__SavedCitiesReply_Closure)
 typedef void (*Streaksnap__Media__V1__SavedCity_Closure)
                  (const Streaksnap__Media__V1__SavedCity *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__FindPostOwnerRequest_Closure)
+                 (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__FindPostOwnerReply_Closure)
+                 (const Streaksnap__Media__V1__FindPostOwnerReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__ListReportedPostsRequest_Closure)
+                 (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__ListReportedPostsReply_Closure)
+                 (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -905,6 +1049,10 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__set_favorite_city
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__clear_favorite_city_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_cities_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 
