@@ -81,7 +81,7 @@ import Testing
         await city.home.guardian.end()
     }
 
-    /// Pictures are screened: one is refused, one looked at by nobody, one is doubtful.
+    /// Pictures are screened: one is refused, one is not looked at, one is doubtful.
     private func morning(_ city: City) async throws {
         let ben = city.people[0]
         try city.rekognition.find("Explicit", 98.5)

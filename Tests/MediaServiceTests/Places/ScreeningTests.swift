@@ -19,12 +19,12 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct ScreeningTests {
     private static let photo = Result { try SamplePhoto(seed: 6, width: 320, height: 240, location: (52.5, 13.4)).jpeg() }
 
-    private func moderator(_ url: String, secret: String = RekognitionServer.secret, patience: Interval = .minutes(1)) throws
+    private func moderator(_ url: String, secret: String = RekognitionServer.secret, timeout: Interval = .minutes(1)) throws
         -> PictureModerator
     {
         PictureModerator(
             address: try #require(ModeratorAddress(url)),
-            patience: patience,
+            timeout: timeout,
             signer: SigV4(
                 credentials: SigV4.Credentials(keyID: RekognitionServer.keyID, secret: secret),
                 region: RekognitionServer.region,
@@ -113,7 +113,7 @@ import Testing
         let server = try await RekognitionServer()
         try await PlaceWorld.with { world in
             try server.behave(#"{"hang":30}"#)
-            _ = try await post(world, 1, try moderator(server.url, patience: .milliseconds(200)))
+            _ = try await post(world, 1, try moderator(server.url, timeout: .milliseconds(200)))
             try server.behave("{}")
             _ = try await post(world, 2, try moderator(server.url, secret: "another"))
             await server.kill()
@@ -121,7 +121,7 @@ import Testing
             #expect(try await events(world).map(\.outcome) == [.unreachable, .unreachable, .unreachable])
             #expect(try await world.all(ListPostsRequest(mine: true), for: 1).count == 3)
         }
-        #expect(PictureModerator.standardPatience == .seconds(5))
+        #expect(PictureModerator.standardTimeout == .seconds(5))
         #expect(try server.requests.map(\.refusal).contains("InvalidSignatureException"))
     }
 

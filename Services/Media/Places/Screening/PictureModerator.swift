@@ -8,7 +8,7 @@ internal import Wire
 /// A moderator of pictures that speaks Rekognition's DetectModerationLabels (PL-5): JSON 1.1 by POST, signed with SigV4.
 struct PictureModerator: Sendable {
     /// How long a post waits for it. No answer by then is none.
-    static let standardPatience = Interval.seconds(5)
+    static let standardTimeout = Interval.seconds(5)
     /// Most bytes of a picture that the protocol takes.
     static let mostBytes = 5 << 20
     static let target = "RekognitionService.DetectModerationLabels"
@@ -22,7 +22,7 @@ struct PictureModerator: Sendable {
     }
 
     let address: ModeratorAddress
-    var patience = standardPatience
+    var timeout = standardTimeout
     let signer: SigV4
     let http: OutgoingHTTP
     let logger: Logger
@@ -35,7 +35,7 @@ struct PictureModerator: Sendable {
         let request = signed(Self.body(of: picture))
         do {
             // With the time in the queue of exchanges.
-            let reply = try await withTimeLimit(.microseconds(patience.microseconds)) { [http] in
+            let reply = try await withTimeLimit(.microseconds(timeout.microseconds)) { [http] in
                 try await http.send(request)
             }
             return answer(reply)
@@ -56,7 +56,7 @@ struct PictureModerator: Sendable {
             request.url,
             headers: headers + added,
             body: body,
-            timeout: patience,
+            timeout: timeout,
             mostBytes: 256 << 10
         )
     }
