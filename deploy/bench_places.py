@@ -23,11 +23,14 @@ HOT = "00000000-0000-7000-8000-000000000001"
 
 # PlaceKey of a position: the bits of longitude and latitude in turn, as a signed number.
 KEY = """
-CREATE FUNCTION pg_temp.spread(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-    SELECT (d | d << 1) & 6148914691236517205 FROM (SELECT (c | c << 2) & 3689348814741910323 AS d FROM
-        (SELECT (b | b << 4) & 1085102592571150095 AS c FROM (SELECT (a | a << 8) & 71777214294589695 AS b FROM
-            (SELECT (n | n << 16) & 281470681808895 AS a) AS a) AS b) AS c) AS d
-$$;
+CREATE FUNCTION pg_temp.spread(n bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    n := (n | (n << 16)) & 281470681808895;
+    n := (n | (n << 8)) & 71777214294589695;
+    n := (n | (n << 4)) & 1085102592571150095;
+    n := (n | (n << 2)) & 3689348814741910323;
+    RETURN (n | (n << 1)) & 6148914691236517205;
+END $$;
 CREATE FUNCTION pg_temp.key(latitude double precision, longitude double precision) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT ((pg_temp.spread(floor((longitude + 180) / 360 * 4294967296)::bigint) << 1)
         | pg_temp.spread(floor((latitude + 90) / 180 * 4294967296)::bigint)) # (-9223372036854775808)::bigint
@@ -41,7 +44,7 @@ def insert(source):
             posted_at, width, height, up, down, score)
         SELECT id, user_id, 1, 'bench', 'A post of the benchmark', latitude, longitude, 'exact', pg_temp.key(latitude, longitude),
             now() - age * interval '1 second', now() - age * interval '1 second', 1080, 810, up, 0,
-            log(greatest(1, up)::numeric)::double precision + extract(epoch FROM now() - age * interval '1 second') / 45000
+            log(greatest(1, up)::double precision) + extract(epoch FROM now() - age * interval '1 second') / 45000
         FROM (SELECT *, floor(power(random(), 6) * 500)::bigint AS up FROM ({source}) AS rows) AS posts"""
 
 
@@ -55,7 +58,7 @@ def seed(session, count):
     author = f"('00000000-0000-7000-9000-' || lpad((1 + floor(random() * {AUTHORS}))::bigint::text, 12, '0'))::uuid"
     # Zipf's law: the first has a twentieth of all, the last a ten-thousandth or so.
     session.ask(f"""CREATE TEMP TABLE city AS SELECT n, CASE n WHEN 1 THEN {LARGEST[0]} ELSE random() * 120 - 50 END AS latitude,
-        CASE n WHEN 1 THEN {LARGEST[1]} ELSE random() * 280 - 100 END AS longitude,
+        CASE n WHEN 1 THEN {LARGEST[1]} ELSE random() * 270 - 95 END AS longitude,
         sum(1.0 / (n + 2)) OVER (ORDER BY n) / (SELECT sum(1.0 / (k + 2)) FROM generate_series(1, {CITIES}) AS k) AS upto
         FROM generate_series(1, {CITIES}) AS n""")
     session.ask(f"""CREATE TEMP TABLE quota AS SELECT n, latitude, longitude,
