@@ -266,8 +266,7 @@ let gateway: [Target] = [
         name: "GatewayService",
         dependencies: [
             "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto, hummingbird,
-            logging,
-            .product(name: "HummingbirdCore", package: "hummingbird"),
+            logging, .product(name: "HummingbirdCore", package: "hummingbird"),
             .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
@@ -293,7 +292,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3", "manifests.py"],
+        exclude: ["Expo", "Mail", "OpenAPI", "Rekognition", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict
     ),
     .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),

@@ -98,22 +98,6 @@ public struct CardShared: Sendable, Equatable {
     }
 }
 
-/// What a picture shows.
-public struct ScreenedLabel: Sendable, Equatable {
-    public var name: String = ""
-    /// In percent.
-    public var confidence: Double = 0
-
-    /// All fields unset.
-    public init() {}
-
-    /// The given fields set, the others unset.
-    public init(name: String = "", confidence: Double = 0) {
-        self.name = name
-        self.confidence = confidence
-    }
-}
-
 /// A post was refused by the moderator of pictures, or published for review (PL-5). Nothing comes of posts that it finds harmless.
 public struct PostScreened: Sendable, Equatable {
     public var postID: Kernel.PostID

@@ -25,10 +25,6 @@ extension CardShared {
     }
 }
 
-extension ScreenedLabel {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
 extension PostScreened {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.postID, at: path, "post_id")

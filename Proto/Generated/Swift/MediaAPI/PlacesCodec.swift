@@ -757,3 +757,27 @@ extension ListReportedPostsReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension ScreenedLabel: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ScreenedLabel" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ScreenedLabel()
+        streaksnap__media__v1__screened_label__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ScreenedLabel.self)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.confidence = c.pointee.confidence
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ScreenedLabel.self)
+        streaksnap__media__v1__screened_label__init(c)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        c.pointee.confidence = self.confidence
+        return UnsafeMutableRawPointer(c)
+    }
+}

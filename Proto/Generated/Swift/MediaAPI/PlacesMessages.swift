@@ -375,6 +375,22 @@ public struct ListReportedPostsReply: Sendable, Equatable {
     }
 }
 
+/// What the moderator of pictures sees in one (PL-5).
+public struct ScreenedLabel: Sendable, Equatable {
+    public var name: String = ""
+    /// In percent.
+    public var confidence: Double = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(name: String = "", confidence: Double = 0) {
+        self.name = name
+        self.confidence = confidence
+    }
+}
+
 extension ListPostsRequest: Wire.PagedRequest {
     public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 50, most: 100) }
     public var page: Int32? { nil }

@@ -188,3 +188,7 @@ extension ListReportedPostsReply {
         }
     }
 }
+
+extension ScreenedLabel {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

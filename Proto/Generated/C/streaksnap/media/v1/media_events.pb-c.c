@@ -142,51 +142,6 @@ void   streaksnap__media__v1__card_shared__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__media__v1__screened_label__init
-                     (Streaksnap__Media__V1__ScreenedLabel         *message)
-{
-  static const Streaksnap__Media__V1__ScreenedLabel init_value = STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT;
-  *message = init_value;
-}
-size_t streaksnap__media__v1__screened_label__get_packed_size
-                     (const Streaksnap__Media__V1__ScreenedLabel *message)
-{
-  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t streaksnap__media__v1__screened_label__pack
-                     (const Streaksnap__Media__V1__ScreenedLabel *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t streaksnap__media__v1__screened_label__pack_to_buffer
-                     (const Streaksnap__Media__V1__ScreenedLabel *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Streaksnap__Media__V1__ScreenedLabel *
-       streaksnap__media__v1__screened_label__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Streaksnap__Media__V1__ScreenedLabel *)
-     protobuf_c_message_unpack (&streaksnap__media__v1__screened_label__descriptor,
-                                allocator, len, data);
-}
-void   streaksnap__media__v1__screened_label__free_unpacked
-                     (Streaksnap__Media__V1__ScreenedLabel *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   streaksnap__media__v1__post_screened__init
                      (Streaksnap__Media__V1__PostScreened         *message)
 {
@@ -461,57 +416,6 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor 
   streaksnap__media__v1__card_shared__field_indices_by_name,
   1,  streaksnap__media__v1__card_shared__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__card_shared__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor streaksnap__media__v1__screened_label__field_descriptors[2] =
-{
-  {
-    "name",
-    1,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__ScreenedLabel, name),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "confidence",
-    2,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_DOUBLE,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__ScreenedLabel, confidence),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned streaksnap__media__v1__screened_label__field_indices_by_name[] = {
-  1,   /* field[1] = confidence */
-  0,   /* field[0] = name */
-};
-static const ProtobufCIntRange streaksnap__media__v1__screened_label__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 2 }
-};
-const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.media.v1.ScreenedLabel",
-  "ScreenedLabel",
-  "Streaksnap__Media__V1__ScreenedLabel",
-  "streaksnap.media.v1",
-  sizeof(Streaksnap__Media__V1__ScreenedLabel),
-  2,
-  streaksnap__media__v1__screened_label__field_descriptors,
-  streaksnap__media__v1__screened_label__field_indices_by_name,
-  1,  streaksnap__media__v1__screened_label__number_ranges,
-  (ProtobufCMessageInit) streaksnap__media__v1__screened_label__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__media__v1__post_screened__field_descriptors[5] =

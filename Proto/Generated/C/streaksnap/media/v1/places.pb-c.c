@@ -1042,6 +1042,51 @@ void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__screened_label__init
+                     (Streaksnap__Media__V1__ScreenedLabel         *message)
+{
+  static const Streaksnap__Media__V1__ScreenedLabel init_value = STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__screened_label__get_packed_size
+                     (const Streaksnap__Media__V1__ScreenedLabel *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__screened_label__pack
+                     (const Streaksnap__Media__V1__ScreenedLabel *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__screened_label__pack_to_buffer
+                     (const Streaksnap__Media__V1__ScreenedLabel *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ScreenedLabel *
+       streaksnap__media__v1__screened_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ScreenedLabel *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__screened_label__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__screened_label__free_unpacked
+                     (Streaksnap__Media__V1__ScreenedLabel *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
 {
   {
@@ -2499,5 +2544,56 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_repl
   streaksnap__media__v1__list_reported_posts_reply__field_indices_by_name,
   1,  streaksnap__media__v1__list_reported_posts_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__list_reported_posts_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__screened_label__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ScreenedLabel, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "confidence",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ScreenedLabel, confidence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__screened_label__field_indices_by_name[] = {
+  1,   /* field[1] = confidence */
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange streaksnap__media__v1__screened_label__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ScreenedLabel",
+  "ScreenedLabel",
+  "Streaksnap__Media__V1__ScreenedLabel",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ScreenedLabel),
+  2,
+  streaksnap__media__v1__screened_label__field_descriptors,
+  streaksnap__media__v1__screened_label__field_indices_by_name,
+  1,  streaksnap__media__v1__screened_label__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__screened_label__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

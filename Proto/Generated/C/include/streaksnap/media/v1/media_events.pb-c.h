@@ -15,11 +15,11 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/media/v1/places.pb-c.h"
 
 typedef struct Streaksnap__Media__V1__SnapPosted Streaksnap__Media__V1__SnapPosted;
 typedef struct Streaksnap__Media__V1__AvatarChanged Streaksnap__Media__V1__AvatarChanged;
 typedef struct Streaksnap__Media__V1__CardShared Streaksnap__Media__V1__CardShared;
-typedef struct Streaksnap__Media__V1__ScreenedLabel Streaksnap__Media__V1__ScreenedLabel;
 typedef struct Streaksnap__Media__V1__PostScreened Streaksnap__Media__V1__PostScreened;
 
 
@@ -73,17 +73,6 @@ struct  Streaksnap__Media__V1__CardShared
 #define STREAKSNAP__MEDIA__V1__CARD_SHARED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__card_shared__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
-
-
-struct  Streaksnap__Media__V1__ScreenedLabel
-{
-  ProtobufCMessage base;
-  char *name;
-  double confidence;
-};
-#define STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__screened_label__descriptor) \
-    , (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Streaksnap__Media__V1__PostScreened
@@ -158,25 +147,6 @@ Streaksnap__Media__V1__CardShared *
 void   streaksnap__media__v1__card_shared__free_unpacked
                      (Streaksnap__Media__V1__CardShared *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Media__V1__ScreenedLabel methods */
-void   streaksnap__media__v1__screened_label__init
-                     (Streaksnap__Media__V1__ScreenedLabel         *message);
-size_t streaksnap__media__v1__screened_label__get_packed_size
-                     (const Streaksnap__Media__V1__ScreenedLabel   *message);
-size_t streaksnap__media__v1__screened_label__pack
-                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
-                      uint8_t             *out);
-size_t streaksnap__media__v1__screened_label__pack_to_buffer
-                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Media__V1__ScreenedLabel *
-       streaksnap__media__v1__screened_label__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__media__v1__screened_label__free_unpacked
-                     (Streaksnap__Media__V1__ScreenedLabel *message,
-                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__PostScreened methods */
 void   streaksnap__media__v1__post_screened__init
                      (Streaksnap__Media__V1__PostScreened         *message);
@@ -207,9 +177,6 @@ typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
 typedef void (*Streaksnap__Media__V1__CardShared_Closure)
                  (const Streaksnap__Media__V1__CardShared *message,
                   void *closure_data);
-typedef void (*Streaksnap__Media__V1__ScreenedLabel_Closure)
-                 (const Streaksnap__Media__V1__ScreenedLabel *message,
-                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__PostScreened_Closure)
                  (const Streaksnap__Media__V1__PostScreened *message,
                   void *closure_data);
@@ -223,7 +190,6 @@ extern const ProtobufCEnumDescriptor    streaksnap__media__v1__screening_outcome
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__post_screened__descriptor;
 
 PROTOBUF_C__END_DECLS

@@ -40,6 +40,7 @@ typedef struct Streaksnap__Media__V1__FindPostOwnerRequest Streaksnap__Media__V1
 typedef struct Streaksnap__Media__V1__FindPostOwnerReply Streaksnap__Media__V1__FindPostOwnerReply;
 typedef struct Streaksnap__Media__V1__ListReportedPostsRequest Streaksnap__Media__V1__ListReportedPostsRequest;
 typedef struct Streaksnap__Media__V1__ListReportedPostsReply Streaksnap__Media__V1__ListReportedPostsReply;
+typedef struct Streaksnap__Media__V1__ScreenedLabel Streaksnap__Media__V1__ScreenedLabel;
 
 
 /* --- enums --- */
@@ -516,6 +517,17 @@ struct  Streaksnap__Media__V1__ListReportedPostsReply
     , 0,NULL }
 
 
+struct  Streaksnap__Media__V1__ScreenedLabel
+{
+  ProtobufCMessage base;
+  char *name;
+  double confidence;
+};
+#define STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__screened_label__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
+
+
 /* Streaksnap__Media__V1__CreatePostRequest methods */
 void   streaksnap__media__v1__create_post_request__init
                      (Streaksnap__Media__V1__CreatePostRequest         *message);
@@ -953,6 +965,25 @@ Streaksnap__Media__V1__ListReportedPostsReply *
 void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
                      (Streaksnap__Media__V1__ListReportedPostsReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ScreenedLabel methods */
+void   streaksnap__media__v1__screened_label__init
+                     (Streaksnap__Media__V1__ScreenedLabel         *message);
+size_t streaksnap__media__v1__screened_label__get_packed_size
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message);
+size_t streaksnap__media__v1__screened_label__pack
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__screened_label__pack_to_buffer
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ScreenedLabel *
+       streaksnap__media__v1__screened_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__screened_label__free_unpacked
+                     (Streaksnap__Media__V1__ScreenedLabel *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__CreatePostRequest_Closure)
@@ -1024,6 +1055,9 @@ typedef void (*Streaksnap__Media__V1__ListReportedPostsRequest_Closure)
 typedef void (*Streaksnap__Media__V1__ListReportedPostsReply_Closure)
                  (const Streaksnap__Media__V1__ListReportedPostsReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__ScreenedLabel_Closure)
+                 (const Streaksnap__Media__V1__ScreenedLabel *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1053,6 +1087,7 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_r
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor;
 
 PROTOBUF_C__END_DECLS
 
