@@ -29,13 +29,13 @@ public struct BusPermissions: Sendable, Equatable {
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
-        "social": ["core": ["auth"], "circles": ["auth"], "personal-data": ["auth"]],
+        "social": ["core": ["auth"], "circles": ["auth"], "safety": ["media"], "personal-data": ["auth"]],
         "streaks": [
             "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],
             "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "notifications", "streaks"],
             "habit-reminders": ["notifications"], "personal-data": ["auth"],
         ],
-        "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
+        "media": ["core": ["auth", "social"], "cards": ["social"], "places": ["social"], "personal-data": ["auth"]],
         "notifications": [
             "core": ["auth", "billing", "social"], "log": ["auth", "billing", "social", "streaks"], "push": ["auth"],
             "mail": ["billing"], "live": ["streaks"], "personal-data": ["auth"],

@@ -15,6 +15,7 @@ public enum ProtectiveEvents {
             "auth": ["profiles"], "streaks": ["core"], "media": ["core", "cards"], "notifications": ["core"],
         ],
         "evt.social.v1.ModerationActionTaken": ["auth": ["accounts"], "streaks": ["core"]],
+        "evt.social.v1.PostStandingChanged": ["media": ["places"]],
         "evt.auth.v1.AccountDeleted": ["social": ["core"], "streaks": ["core"], "notifications": ["core"]],
         "evt.auth.v1.ProfileChanged": [
             "social": ["core"], "streaks": ["core"], "media": ["core"], "notifications": ["core"],

@@ -69,6 +69,42 @@ struct SigV4Tests {
         }
     }
 
+    @Test func `botocore signs the same requests of another service`() async throws {
+        var random = Dice(seed: 13)
+        let comparisons = (0..<100).map { number -> Comparison in
+            let region = random.pick(["us-east-1", "eu-central-1"])
+            let secret = random.text(upTo: 40, of: Dice.base64)
+            let token = random.below(3) == 0 ? random.text(upTo: 40, of: Dice.base64) + "=" : nil
+            let time = Int64(random.below(4_000_000_000))
+            let body = "{\"Image\":{\"Bytes\":\"\(random.text(upTo: 50, of: Dice.base64))\"},\"MinConfidence\":50}"
+            let request = SigV4.Request(
+                "POST",
+                host: "rekognition.\(region).amazonaws.com",
+                path: "/",
+                headers: [
+                    ("Content-Type", "application/x-amz-json-1.1"), ("X-Amz-Target", "RekognitionService.DetectModerationLabels"),
+                ]
+            )
+            let signer = SigV4(
+                credentials: SigV4.Credentials(keyID: "AKIA\(number)", secret: secret, sessionToken: token),
+                region: region,
+                service: "rekognition"
+            )
+            let added = signer.headers(for: request, payloadHash: SigV4.hash(Array(body.utf8)), now: Instant(seconds: time))
+            var asked: [String: Any] = [
+                "service": "rekognition", "method": request.method, "scheme": request.scheme, "host": request.host,
+                "path": request.path, "body": body, "query": [[String]](),
+                "headers": request.headers.map { [$0.name, $0.value] },
+                "region": region, "key_id": "AKIA\(number)", "secret": secret, "time": time,
+            ]
+            if let token { asked["token"] = token }
+            return Comparison(asked: asked, ours: added.last?.value ?? "")
+        }
+        for (theirs, comparison) in zip(try await botocore(comparisons), comparisons) {
+            #expect(comparison.ours == theirs, "\(comparison.line)")
+        }
+    }
+
     @Test func `every other key, time, header and link has another signature`() throws {
         let request = SigV4.Request("GET", host: Self.host, path: "/test.txt")
         let now = try now()

@@ -30,17 +30,17 @@ struct SocialRuleTests {
         action: Moderation.Action
     ) throws {
         let (owner, moderator) = (UserID(high: 0, low: 1), UserID(high: 0, low: 2))
-        let decision = try Moderation.decide(action, on: .pending, of: owner, by: moderator, now: now)
+        let decision = try Moderation.decide(action, on: .pending, of: owner, isPost: true, by: moderator, now: now)
         #expect(decision.status == (action == .dismiss ? .dismissed : .actioned))
         #expect(decision.until == (action == .suspend ? now + .days(7) : nil))
         for status in Moderation.Status.allCases where status != .pending {
             let error = #expect(throws: ServiceError.self) {
-                try Moderation.decide(action, on: status, of: owner, by: moderator, now: now)
+                try Moderation.decide(action, on: status, of: owner, isPost: true, by: moderator, now: now)
             }
             #expect(error?.reason == "ALREADY_ACTIONED")
         }
         let error = #expect(throws: ServiceError.self) {
-            try Moderation.decide(action, on: .pending, of: owner, by: owner, now: now)
+            try Moderation.decide(action, on: .pending, of: owner, isPost: true, by: owner, now: now)
         }
         #expect(error?.reason == "CANNOT_MODERATE_SELF")
     }

@@ -234,4 +234,39 @@ struct LogTests {
             #expect(Set(updates.map(\.body)).count == 2)
         }
     }
+
+    @Test func `a decision about a post reaches all who reported it, and its author when it changes what is seen`() async throws {
+        try await withWorld { world in
+            var people: [UserID] = []
+            for number in UInt64(1)...4 { people.append(try await world.person(number)) }
+            let (author, reporters) = (people[0], Array(people.dropFirst()))
+            for (action, number, restored) in [
+                (ModerationAction.dismiss, UInt64(1), true), (.dismiss, 2, false), (.remove, 3, false),
+            ] {
+                try await world.consume(
+                    ModerationActionTaken(
+                        actionID: ModerationActionID(high: 6, low: number),
+                        userID: author,
+                        action: action,
+                        takenAt: noon,
+                        moderatorID: UserID(high: 9, low: 9),
+                        reportID: ReportID(high: 5, low: number),
+                        reporterID: reporters[0],
+                        subjectType: .post,
+                        subjectID: SubjectID(high: 4, low: number),
+                        otherReporterIDs: Array(reporters.dropFirst()),
+                        restored: restored
+                    )
+                )
+            }
+            let own = try await world.list(author).notifications
+            #expect(Set(own.map(\.type)) == [.moderationWarning, .reportUpdate] && own.count == 2)
+            #expect(own.contains { $0.title.contains("removed") } && own.contains { $0.title.contains("visible again") })
+            for reporter in reporters {
+                #expect(
+                    try await world.list(reporter).notifications.map(\.type) == [.reportUpdate, .reportUpdate, .reportUpdate]
+                )
+            }
+        }
+    }
 }

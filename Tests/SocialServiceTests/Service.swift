@@ -22,6 +22,8 @@ struct Service: Sendable {
     private let reports: ReportRepository
     private let streaks: FriendStreaks
     private let snaps: SnapsClient
+    private let places: PlacesClient
+    var posts: PostReports { PostReports(reports: reports) }
 
     init(database: Database, bus: any Caller, mutations: Mutations, keptFriendPages: Int = 1_000) {
         core = SocialCore(database: database, bus: bus, avatars: AvatarLinks(), SocialModule.followers)
@@ -31,6 +33,7 @@ struct Service: Sendable {
         reports = ReportRepository(database: database)
         streaks = FriendStreaks(MutualClient(bus))
         snaps = SnapsClient(bus)
+        places = PlacesClient(bus)
         self.mutations = mutations
     }
 
@@ -116,15 +119,18 @@ struct Service: Sendable {
             friendships: core.friendships,
             profiles: core.profiles,
             snaps: snaps,
+            places: places,
+            posts: posts,
             mutations: mutations
         ).handle(request, context).reply
     }
 
     func listReports(_ request: ListReportsRequest, context: CallContext) async throws -> ListReportsReply {
-        try await ListReports(reports: reports, profiles: core.profiles).handle(request, context)
+        try await ListReports(reports: reports, profiles: core.profiles, places: places).handle(request, context)
     }
 
     func actionReport(_ request: ActionReportRequest, context: CallContext) async throws -> ReportItem {
-        try await ActionReport(reports: reports, profiles: core.profiles, mutations: mutations).handle(request, context).reply
+        try await ActionReport(reports: reports, profiles: core.profiles, posts: posts, mutations: mutations)
+            .handle(request, context).reply
     }
 }

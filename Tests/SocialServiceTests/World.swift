@@ -20,6 +20,7 @@ final class Others: Caller {
     struct State {
         var people: [UserID: ProfileState] = [:]
         var snapOwners: [SnapID: UserID] = [:]
+        var postOwners: [PostID: UserID] = [:]
         /// The friend has posted today; nil without a running streak.
         var friendHasPosted: Bool? = false
         /// What `streaks` answers every question about summaries with; nil for an answer.
@@ -46,6 +47,13 @@ final class Others: Caller {
             case is StartForFriendshipRequest: StartForFriendshipReply(streakID: StreakID(high: 9, low: 9))
             case let request as GetFriendSummariesRequest: try Self.summaries(request, context, &state)
             case let request as FindSnapOwnerRequest: FindSnapOwnerReply(userID: state.snapOwners[request.snapID])
+            case let request as FindPostOwnerRequest: FindPostOwnerReply(userID: state.postOwners[request.postID])
+            case let request as ListReportedPostsRequest:
+                ListReportedPostsReply(
+                    posts: request.postIDs.filter { state.postOwners[$0] != nil }.map {
+                        Post(id: $0, thumbnailURL: "/thumb/\($0)")
+                    }
+                )
             default: throw ServiceError.internal
             }
         }

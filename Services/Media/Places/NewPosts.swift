@@ -26,6 +26,7 @@ struct NewPosts: Sendable {
     let blobs: any BlobStore
     let renditions: PostRenditions
     let uploads: PresignedUploads
+    let screening: PostScreening
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger
@@ -119,7 +120,10 @@ struct NewPosts: Sendable {
         _ context: CallContext
     ) async throws -> Once<CreatePostReply> {
         do {
-            let rendered = try await renditions.store(source, as: PostBlobKeys(user: draft.user, id: draft.id))
+            let keys = PostBlobKeys(user: draft.user, id: draft.id)
+            let rendered = try await renditions.store(source, as: keys) { picture in
+                try await screening.screen(picture, of: draft.id, by: draft.user, context)
+            }
             let once = try await publish(draft, rendered, same, author, context)
             if let upload = source.upload { await uploads.deleteFile(of: upload) }
             // The answer of an earlier request with this key (PF-4): its post is the one.
@@ -133,7 +137,7 @@ struct NewPosts: Sendable {
         }
     }
 
-    /// Shows a post that is checked and whose renditions are stored. What has a say in its publication is asked here, before it is visible.
+    /// Shows a post that is checked, screened and stored.
     private func publish(
         _ draft: PostDraft,
         _ rendered: RenderedPost,
@@ -147,6 +151,7 @@ struct NewPosts: Sendable {
                 throw ServiceError.unavailable("The file took too long to store. Send it again.")
             }
             if let upload = draft.upload { try await UploadRepository.use(upload, work.sql) }
+            try await rendered.screened.note(work)
             return try await reply(draft, author, work.sql)
         }
     }

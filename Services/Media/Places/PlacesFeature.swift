@@ -9,6 +9,7 @@ package import ServiceRuntime
 package enum PlacesFeature {
     package static let feature = ServiceFeature(
         "places",
+        settings: ScreeningSettings.all,
         migrations: [
             MigrationSet(
                 "places",
@@ -17,6 +18,7 @@ package enum PlacesFeature {
                     Migration(version: 2, name: "cities", sql: PackageResources.V0002_cities_sql),
                     Migration(version: 3, name: "videos and uploads", sql: PackageResources.V0003_videos_and_uploads_sql),
                     Migration(version: 4, name: "map", sql: PackageResources.V0004_map_sql),
+                    Migration(version: 5, name: "moderation", sql: PackageResources.V0005_moderation_sql),
                 ]
             )
         ],
@@ -26,7 +28,8 @@ package enum PlacesFeature {
         let database = environment.database
         let posts = PostRepository(database: database)
         return FeatureParts(
-            endpoints: endpoints(core, posts, environment),
+            endpoints: endpoints(core, posts, try PostScreening(environment), environment),
+            consumers: ModerationConsumers.all,
             jobs: [
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
@@ -37,7 +40,12 @@ package enum PlacesFeature {
         )
     }
 
-    private static func endpoints(_ core: MediaCore, _ posts: PostRepository, _ environment: ServiceEnvironment) -> [Endpoint] {
+    private static func endpoints(
+        _ core: MediaCore,
+        _ posts: PostRepository,
+        _ screening: PostScreening,
+        _ environment: ServiceEnvironment
+    ) -> [Endpoint] {
         let (database, mutations) = (environment.database, environment.mutations)
         let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
         let votes = Votes(mutations: mutations)
@@ -51,6 +59,7 @@ package enum PlacesFeature {
             blobs: core.blobs,
             renditions: PostRenditions(blobs: core.blobs, images: core.images, videos: core.videos),
             uploads: uploads,
+            screening: screening,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -69,7 +78,9 @@ package enum PlacesFeature {
             clearFavoriteCity: ClearFavoriteCity(cities: cities),
             listClusters: ListClusters(clusters: ClusterRepository(database: database), lists: lists, views: views),
             downloadPost: DownloadPost(posts: posts, blobs: core.blobs),
-            presignPost: PresignPost(uploads: uploads, terms: core.terms)
+            presignPost: PresignPost(uploads: uploads, terms: core.terms),
+            findPostOwner: FindPostOwner(posts: posts),
+            listReportedPosts: ListReportedPosts(posts: posts, views: views)
         )
     }
 

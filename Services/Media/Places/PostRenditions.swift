@@ -18,7 +18,7 @@ struct PostSource: Sendable {
     var upload: AnnouncedUpload?
 
     /// How long its maker may take before the post is given up.
-    var lease: Interval { kind == .photo ? .seconds(15) : .seconds(75) }
+    var lease: Interval { kind == .photo ? .seconds(20) : .seconds(80) }
 }
 
 /// What is stored of a post's file.
@@ -26,6 +26,8 @@ struct RenderedPost: Sendable {
     /// Of the picture that is shown: the photo, or the poster of a video.
     let width: Int32
     let height: Int32
+    /// What the moderator has found in that picture.
+    let screened: PostScreening.Outcome
     var video: PostVideo?
 }
 
@@ -41,28 +43,32 @@ struct PostRenditions: Sendable {
     let images: ImageProcessor
     let videos: VideoProcessor
 
-    /// - Throws: the errors of `ImageProcessor` or `VideoProcessor`; `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH` for a presigned upload.
-    func store(_ source: PostSource, as keys: PostBlobKeys) async throws -> RenderedPost {
+    /// Asked about the picture that is shown, before anything is stored (PL-5); throws when it must not be.
+    typealias Screen = @Sendable (_ picture: [UInt8]) async throws -> PostScreening.Outcome
+
+    /// - Throws: the errors of `ImageProcessor` or `VideoProcessor`; `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH` for a presigned upload; what `screen`
+    ///   throws.
+    func store(_ source: PostSource, as keys: PostBlobKeys, screen: @escaping Screen) async throws -> RenderedPost {
         if let upload = source.upload {
             guard let info = try await blobs.info(of: source.key) else { throw UploadRefusal.incomplete }
             guard info.size == upload.size else { throw UploadRefusal.mismatch("size") }
         }
         switch source.kind {
-        case .photo: return try await storePhoto(source, as: keys)
-        case .video: return try await storeVideo(source, as: keys)
+        case .photo: return try await storePhoto(source, as: keys, screen)
+        case .video: return try await storeVideo(source, as: keys, screen)
         }
     }
 
-    private func storePhoto(_ source: PostSource, as keys: PostBlobKeys) async throws -> RenderedPost {
+    private func storePhoto(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost {
         let bytes = try await blobs.readUpload(source.key)
         if let upload = source.upload {
             try Self.check(Int64(bytes.count), Array(SHA256.hash(data: bytes)), upload)
             guard ImageFormat(sniffing: bytes)?.mediaType == upload.contentType else { throw UploadRefusal.mismatch("type") }
         }
-        return try await storePicture(bytes, as: keys)
+        return try await storePicture(bytes, as: keys, screen)
     }
 
-    private func storeVideo(_ source: PostSource, as keys: PostBlobKeys) async throws -> RenderedPost {
+    private func storeVideo(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost {
         try await blobs.openUpload(source.key) { body in
             if let upload = source.upload {
                 let head = try await blobs.get(source.key, range: 0..<12)
@@ -80,7 +86,7 @@ struct PostRenditions: Sendable {
                     if let upload = source.upload { try Self.check(size, sha256, upload) }
                 },
                 use: { video in
-                    var rendered = try await storePicture(video.poster, as: keys)
+                    var rendered = try await storePicture(video.poster, as: keys, screen)
                     _ = try await blobs.put(try keys.video(video.format), from: try video.chunks(), limit: video.size)
                     rendered.video = PostVideo(format: video.format, milliseconds: video.milliseconds)
                     return rendered
@@ -89,11 +95,12 @@ struct PostRenditions: Sendable {
         }
     }
 
-    private func storePicture(_ bytes: [UInt8], as keys: PostBlobKeys) async throws -> RenderedPost {
+    private func storePicture(_ bytes: [UInt8], as keys: PostBlobKeys, _ screen: Screen) async throws -> RenderedPost {
         let renditions = try await images.renditions(of: bytes)
+        let screened = try await screen(renditions.display)
         _ = try await blobs.put(try keys.display, renditions.display)
         _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)
-        return RenderedPost(width: Int32(renditions.width), height: Int32(renditions.height))
+        return RenderedPost(width: Int32(renditions.width), height: Int32(renditions.height), screened: screened)
     }
 
     private static func check(_ size: Int64, _ sha256: [UInt8], _ upload: AnnouncedUpload) throws {

@@ -58,7 +58,8 @@ struct PostViews: Sendable {
             countryCode: post.countryCode,
             videoURL: video,
             posterURL: video == nil ? nil : picture,
-            durationMs: post.video?.milliseconds
+            durationMs: post.video?.milliseconds,
+            reportedByMe: post.isReported
         )
     }
 }

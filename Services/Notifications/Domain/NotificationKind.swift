@@ -93,6 +93,10 @@ public enum Wording {
     public static let byReaderInAdvance: Int16 = 4
     /// Of `reportUpdate`: the moderators saw no reason to act.
     public static let noAction: Int16 = 1
+    /// Of `reportUpdate`: the reader's own post was hidden, and is shown again.
+    public static let postRestored: Int16 = 2
+    /// Of `moderationWarning`: a post was removed.
+    public static let postRemoved: Int16 = 1
 
     /// Of `milestone`, `streakAtRisk`, `streakBroken` and `streakRecovered`: about a streak of the reader's own. `subject` is its kind as
     /// the API writes it, `check_in` or `daily_snap`.

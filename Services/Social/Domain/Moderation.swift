@@ -11,6 +11,8 @@ public enum Moderation {
         case warn = 2
         case suspend = 3
         case ban = 4
+        /// Of a post: it is deleted.
+        case remove = 5
     }
 
     /// Where a report stands; the raw values are those of the proto.
@@ -30,10 +32,18 @@ public enum Moderation {
 
     /// A moderator acts on a report: once.
     ///
-    /// - Throws: `ALREADY_ACTIONED` unless it is pending, `CANNOT_MODERATE_SELF` when the report is about the moderator.
-    public static func decide(_ action: Action, on status: Status, of owner: UserID, by moderator: UserID, now: Instant)
-        throws(ServiceError) -> Decision
-    {
+    /// - Parameter isPost: whether the report is about a post.
+    /// - Throws: `VALIDATION_ERROR` for the removal of anything else, `ALREADY_ACTIONED` unless it is pending, `CANNOT_MODERATE_SELF` when the
+    ///   report is about the moderator.
+    public static func decide(
+        _ action: Action,
+        on status: Status,
+        of owner: UserID,
+        isPost: Bool = false,
+        by moderator: UserID,
+        now: Instant
+    ) throws(ServiceError) -> Decision {
+        guard action != .remove || isPost else { throw ServiceError.validation(field: "action", "remove is for posts only") }
         guard status == .pending else {
             throw ServiceError(.alreadyExists, "ALREADY_ACTIONED", "A moderator has acted on this report already.")
         }

@@ -17,16 +17,32 @@ package enum SafetyFeature {
             "safety",
             settings: [LinkSettings.publicURL],
             migrations: [
-                MigrationSet("safety", [Migration(version: 1, name: "safety", sql: PackageResources.V0001_safety_sql)])
+                MigrationSet(
+                    "safety",
+                    [
+                        Migration(version: 1, name: "safety", sql: PackageResources.V0001_safety_sql),
+                        Migration(version: 2, name: "posts", sql: PackageResources.V0002_posts_sql),
+                    ]
+                )
             ],
             personalData: [.safety]
         ) { environment in
-            FeatureParts(endpoints: endpoints(try SocialCore(environment, followers), environment))
+            let reports = ReportRepository(database: environment.database)
+            let posts = PostReports(reports: reports)
+            return FeatureParts(
+                endpoints: endpoints(try SocialCore(environment, followers), reports, posts, environment),
+                consumers: [ScreeningConsumer.handler(posts)]
+            )
         }
     }
 
-    private static func endpoints(_ core: SocialCore, _ environment: ServiceEnvironment) -> [Endpoint] {
-        let reports = ReportRepository(database: core.database)
+    private static func endpoints(
+        _ core: SocialCore,
+        _ reports: ReportRepository,
+        _ posts: PostReports,
+        _ environment: ServiceEnvironment
+    ) -> [Endpoint] {
+        let places = PlacesClient(environment.bus)
         let mutations = environment.mutations
         return SafetyService.endpoints(
             blockUser: BlockUser(
@@ -42,10 +58,12 @@ package enum SafetyFeature {
                 friendships: core.friendships,
                 profiles: core.profiles,
                 snaps: SnapsClient(environment.bus),
+                places: places,
+                posts: posts,
                 mutations: mutations
             ),
-            listReports: ListReports(reports: reports, profiles: core.profiles),
-            actionReport: ActionReport(reports: reports, profiles: core.profiles, mutations: mutations),
+            listReports: ListReports(reports: reports, profiles: core.profiles, places: places),
+            actionReport: ActionReport(reports: reports, profiles: core.profiles, posts: posts, mutations: mutations),
             listBlockSnapshots: ListBlockSnapshots(blocks: core.blocks)
         )
     }

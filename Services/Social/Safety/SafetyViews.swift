@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import MediaAPI
 internal import Replicas
 internal import SocialAPI
 internal import SocialCore
@@ -41,7 +42,24 @@ extension ReportItem {
                     until: action.until,
                     note: action.note
                 )
-            }
+            },
+            source: report.source,
+            labels: report.labels
+        )
+    }
+}
+
+extension ReportedPost {
+    /// A post as moderators see it.
+    init(_ post: Post) {
+        self.init(
+            photoURL: post.photoURL,
+            thumbnailURL: post.thumbnailURL,
+            caption: post.caption,
+            latitude: post.latitude,
+            longitude: post.longitude,
+            postedAt: post.postedAt,
+            hidden: post.hidden
         )
     }
 }

@@ -1,7 +1,8 @@
 private import Crypto
 public import Kernel
 
-/// AWS Signature Version 4 for S3: paths are neither normalised nor encoded twice. Pure: the caller passes the time.
+/// AWS Signature Version 4 for S3, and for other services at the path `/`: paths are neither normalised nor encoded twice. Pure: the caller
+/// passes the time.
 public struct SigV4: Sendable {
     /// The access key. Printing it shows no secret.
     public struct Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -87,7 +88,9 @@ public struct SigV4: Sendable {
         now: Instant
     ) -> [(name: String, value: String)] {
         let time = Self.timestamp(now)
-        var added = [("X-Amz-Content-SHA256", payloadHash), ("X-Amz-Date", time)]
+        // Only S3 wants the hash as a header too.
+        var added = service == "s3" ? [("X-Amz-Content-SHA256", payloadHash)] : []
+        added.append(("X-Amz-Date", time))
         if let token = credentials.sessionToken { added.append(("X-Amz-Security-Token", token)) }
         let (headers, names) = canonicalHeaders(request.headers + added, host: request.host)
         let signature = signature(of: request, query: request.query, headers, names, payloadHash, time)
@@ -187,5 +190,5 @@ public struct SigV4: Sendable {
     }
 
     /// The hash of a body in memory.
-    static func hash(_ bytes: [UInt8]) -> String { hex(SHA256.hash(data: bytes)) }
+    public static func hash(_ bytes: [UInt8]) -> String { hex(SHA256.hash(data: bytes)) }
 }

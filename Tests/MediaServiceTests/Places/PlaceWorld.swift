@@ -117,9 +117,26 @@ struct PlaceWorld: Sendable {
                 videos: VideoProcessor(folder: videos.path, atOnce: 2, queueLimit: 100, logger: logger)
             ),
             uploads: uploads,
+            screening: PostScreening(moderator: nil, work: work, logger: logger),
             clock: clock,
             ids: ids,
             logger: logger
+        )
+    }
+
+    /// The same with a moderator of pictures.
+    func screened(by moderator: PictureModerator?) -> NewPosts {
+        NewPosts(
+            posts: posts,
+            views: views,
+            mutations: mutations,
+            blobs: blobs,
+            renditions: newPosts.renditions,
+            uploads: uploads,
+            screening: PostScreening(moderator: moderator, work: mutations.work, logger: PostgresServer.silence),
+            clock: clock,
+            ids: newPosts.ids,
+            logger: PostgresServer.silence
         )
     }
 

@@ -195,7 +195,7 @@ import Testing
             #expect(again?.code == .notFound)
             #expect(try await world.removal.job.run(world.clock.now()) == 1)
             try await world.countVotes()
-            for table in ["place_post", "place_vote", "place_vote_change", "place_past_score"] as [Query] {
+            for table in ["place_post", "place_vote", "place_vote_tally", "place_past_score"] as [Query] {
                 #expect(try await world.count(table) == 0, "\(table.text)")
             }
             #expect(try await blobs(world).isEmpty)
@@ -223,7 +223,7 @@ import Testing
             #expect(try await world.find(other).map { [$0.up, $0.down] } == [4, 0])
             #expect(try await world.find(mine) == nil)
             #expect(try await world.count("place_vote") == 4)
-            #expect(try await world.count("place_vote_change") == 0)
+            #expect(try await world.count("place_vote_tally") == 0)
         }
     }
 }

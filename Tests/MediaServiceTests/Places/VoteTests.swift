@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaPlaces
+@testable import ServiceRuntime
 
 /// Votes and their counts (PL-3).
 @Suite(.timeLimit(.minutes(3))) struct VoteTests {
@@ -86,6 +87,60 @@ import Testing
         }
     }
 
+    /// What the job that deletes a post does while a vote on it is not committed yet.
+    private func deleteRows(_ world: PlaceWorld, of post: PostID, byPurge: Bool) async throws {
+        guard byPurge else { return try await world.posts.delete([post]) }
+        try await world.mutations.work.run(PlaceWorld.context(nil)) { work in
+            let eraser = PersonalDataEraser(PersonalData.places.tables, [PersonalData.placeSteps])
+            try await eraser.erase(PlaceWorld.user(1), work)
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a vote that is committed while its post is being deleted leaves nothing`(byPurge: Bool)
+        async throws
+    {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, by: 1, at: 1, 1)
+            let deletion = try await world.database.transaction { sql in
+                let author = try VoteRepository.enqueueAuthor(of: post, for: PlaceWorld.user(2), sql)
+                _ = try await VoteRepository.set(.up, on: post, by: PlaceWorld.user(2), at: world.clock.now(), sql)
+                #expect(try await author.rows().count == 1)
+                if !byPurge { try await world.remove(post) }
+                let deletion = Task { try await deleteRows(world, of: post, byPurge: byPurge) }
+                // It reaches the rows of the post, and waits there.
+                try await eventually("the deletion waits for the vote") {
+                    let here: Query = "(SELECT oid FROM pg_database WHERE datname = current_database())"
+                    let waiting: Query = "pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = \(here)"
+                    return try await world.count(waiting) == 1
+                }
+                return deletion
+            }
+            try await deletion.value
+            #expect(try await world.count("place_vote") == 0)
+            #expect(try await world.count("place_post") == 0)
+            let late = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: post, by: 3) }
+            #expect(late?.code == .notFound)
+            try await world.countVotes()
+            #expect(try await world.count("place_vote_tally") == 0)
+        }
+    }
+
+    @Test func `a hot post has a row for each connection, not for each vote`() async throws {
+        try await PlaceWorld.with(poolSize: 6) { world in
+            let post = try await world.pin(1, by: 1, at: 1, 1)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for voter in UInt64(2)...65 {
+                    group.addTask { try await world.vote(voter % 4 == 0 ? .down : .up, on: post, by: voter) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try #require(try await world.count("place_vote_tally")) <= 6)
+            #expect(try await votes(world, post) == [48, 16])
+            try await world.countVotes()
+            #expect(try await votes(world, post) == [48, 16])
+        }
+    }
+
     /// Voters on few posts, jobs that count at the same time, and readers: the counts are always those of the rows.
     @Test(arguments: TestDepth.seeds(quick: 2, full: 20))
     func `counts are exact while many vote, change and take back at once`(seed: UInt64) async throws {
@@ -119,7 +174,7 @@ import Testing
                     #expect(try await votes(world, post) == [up, down])
                 }
                 try await world.countVotes()
-                #expect(try await world.count("place_vote_change") == 0)
+                #expect(try await world.count("place_vote_tally") == 0)
             }
         }
     }

@@ -43,7 +43,10 @@ def headers(case):
     request = AWSRequest(case["method"], url, dict(case["headers"]), case["body"].encode(), dict(case["query"]))
     request.context["payload_signing_enabled"] = True
     credentials = Credentials(case["key_id"], case["secret"], case.get("token"))
-    botocore.auth.S3SigV4Auth(credentials, "s3", case["region"]).add_auth(request)
+    if case.get("service", "s3") == "s3":
+        botocore.auth.S3SigV4Auth(credentials, "s3", case["region"]).add_auth(request)
+    else:
+        botocore.auth.SigV4Auth(credentials, case["service"], case["region"]).add_auth(request)
     return request.headers["Authorization"]
 
 

@@ -98,3 +98,40 @@ extension CardShared: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension PostScreened: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.PostScreened" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__PostScreened()
+        streaksnap__media__v1__post_screened__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__PostScreened.self)
+        self.postID = try Wire.Decode.id(c.pointee.post_id, "post_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.outcome = ScreeningOutcome(rawValue: Int32(truncatingIfNeeded: c.pointee.outcome.rawValue))
+        self.labels = try Wire.Decode.messages(c.pointee.labels, count: c.pointee.n_labels, as: ScreenedLabel.self, unreadable)
+        if let stored = c.pointee.screened_at {
+            self.screenedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "screened_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__PostScreened.self)
+        streaksnap__media__v1__post_screened__init(c)
+        c.pointee.post_id = arena.id(self.postID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.outcome = Streaksnap__Media__V1__ScreeningOutcome(rawValue: .init(truncatingIfNeeded: self.outcome.rawValue))
+        if !self.labels.isEmpty {
+            c.pointee.n_labels = self.labels.count
+            c.pointee.labels = try arena.messages(self.labels, as: Streaksnap__Media__V1__ScreenedLabel.self)
+        }
+        if let value = self.screenedAt {
+            c.pointee.screened_at = try storeTimestamp(value, arena, "screened_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -3,6 +3,51 @@
 public import Kernel
 public import Wire
 
+/// What the moderator of pictures made of a post (PL-5).
+public enum ScreeningOutcome: Wire.OpenEnum {
+    case unspecified
+    /// It is of a blocked category, and was refused: there is no such post.
+    case rejected
+    /// It may be of a blocked category: published, for review.
+    case doubtful
+    /// There was no answer: published, for review.
+    case unreachable
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ScreeningOutcome] = [.unspecified, .rejected, .doubtful, .unreachable]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .rejected
+        case 2: self = .doubtful
+        case 3: self = .unreachable
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .rejected: 1
+        case .doubtful: 2
+        case .unreachable: 3
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .rejected: "rejected"
+        case .doubtful: "doubtful"
+        case .unreachable: "unreachable"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 /// A snap is stored, recorded and counted.
 public struct SnapPosted: Sendable, Equatable {
     public var snapID: Kernel.SnapID
@@ -53,6 +98,25 @@ public struct CardShared: Sendable, Equatable {
     }
 }
 
+/// A post was refused by the moderator of pictures, or published for review (PL-5). Nothing comes of posts that it finds harmless.
+public struct PostScreened: Sendable, Equatable {
+    public var postID: Kernel.PostID
+    public var userID: Kernel.UserID
+    public var outcome: ScreeningOutcome = .unspecified
+    /// Of blocked categories, the surest first.
+    public var labels: [ScreenedLabel] = []
+    public var screenedAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID, userID: Kernel.UserID, outcome: ScreeningOutcome = .unspecified, labels: [ScreenedLabel] = [], screenedAt: Kernel.Instant? = nil) {
+        self.postID = postID
+        self.userID = userID
+        self.outcome = outcome
+        self.labels = labels
+        self.screenedAt = screenedAt
+    }
+}
+
 extension SnapPosted: Wire.Event {
     public static var subject: String { "evt.media.v1.SnapPosted" }
     public var aggregateID: String { userID.description }
@@ -66,4 +130,9 @@ extension AvatarChanged: Wire.Event {
 extension CardShared: Wire.Event {
     public static var subject: String { "evt.media.v1.CardShared" }
     public var aggregateID: String { userID.description }
+}
+
+extension PostScreened: Wire.Event {
+    public static var subject: String { "evt.media.v1.PostScreened" }
+    public var aggregateID: String { postID.description }
 }

@@ -24,3 +24,10 @@ extension CardShared {
         violations.id(self.milestoneID, at: path, "milestone_id")
     }
 }
+
+extension PostScreened {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}

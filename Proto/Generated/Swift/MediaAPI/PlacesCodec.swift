@@ -37,12 +37,6 @@ extension CreatePostRequest: Wire.CMessage {
         if let stored = c.pointee.captured_at {
             self.capturedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "captured_at")
         }
-        if let stored = c.pointee.video {
-            self.video = try CommonAPI.Blob(stored: UnsafeRawPointer(stored), unreadable)
-        }
-        if c.pointee._upload_id_case.rawValue == 9 {
-            self.uploadID = try Wire.Decode.optionalID(c.pointee.upload_id, "upload_id", unreadable)
-        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -73,13 +67,6 @@ extension CreatePostRequest: Wire.CMessage {
         }
         if let value = self.capturedAt {
             c.pointee.captured_at = try storeTimestamp(value, arena, "captured_at")
-        }
-        if let value = self.video {
-            c.pointee.video = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__Blob.self)
-        }
-        if let value = self.uploadID {
-            c.pointee._upload_id_case = .init(rawValue: 9)
-            c.pointee.upload_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -151,15 +138,7 @@ extension Post: Wire.CMessage {
             self.myVote = try Wire.Decode.string(c.pointee.my_vote, "my_vote")
         }
         self.hidden = c.pointee.hidden != 0
-        if c.pointee._video_url_case.rawValue == 30 {
-            self.videoURL = try Wire.Decode.string(c.pointee.video_url, "video_url")
-        }
-        if c.pointee._poster_url_case.rawValue == 31 {
-            self.posterURL = try Wire.Decode.string(c.pointee.poster_url, "poster_url")
-        }
-        if c.pointee._duration_ms_case.rawValue == 32 {
-            self.durationMs = c.pointee.duration_ms
-        }
+        self.reportedByMe = c.pointee.reported_by_me != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -196,18 +175,7 @@ extension Post: Wire.CMessage {
             c.pointee.my_vote = try arena.string(value, "my_vote")
         }
         c.pointee.hidden = self.hidden ? 1 : 0
-        if let value = self.videoURL {
-            c.pointee._video_url_case = .init(rawValue: 30)
-            c.pointee.video_url = try arena.string(value, "video_url")
-        }
-        if let value = self.posterURL {
-            c.pointee._poster_url_case = .init(rawValue: 31)
-            c.pointee.poster_url = try arena.string(value, "poster_url")
-        }
-        if let value = self.durationMs {
-            c.pointee._duration_ms_case = .init(rawValue: 32)
-            c.pointee.duration_ms = value
-        }
+        c.pointee.reported_by_me = self.reportedByMe ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -691,94 +659,125 @@ extension SavedCity: Wire.CMessage {
     }
 }
 
-extension PresignPostRequest: Wire.CMessage {
-    public static var fullName: String { "streaksnap.media.v1.PresignPostRequest" }
+extension FindPostOwnerRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindPostOwnerRequest" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Media__V1__PresignPostRequest()
-        streaksnap__media__v1__presign_post_request__init(&twin)
+        var twin = Streaksnap__Media__V1__FindPostOwnerRequest()
+        streaksnap__media__v1__find_post_owner_request__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__PresignPostRequest.self)
-        self.size = c.pointee.size
-        self.type = try Wire.Decode.string(c.pointee.type, "type")
-        self.sha256 = try Wire.Decode.string(c.pointee.sha256, "sha256")
-        if c.pointee._post_id_case.rawValue == 4 {
-            self.postID = try Wire.Decode.optionalID(c.pointee.post_id, "post_id", unreadable)
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindPostOwnerRequest.self)
+        self.postID = try Wire.Decode.id(c.pointee.post_id, "post_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__FindPostOwnerRequest.self)
+        streaksnap__media__v1__find_post_owner_request__init(c)
+        c.pointee.post_id = arena.id(self.postID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FindPostOwnerReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindPostOwnerReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__FindPostOwnerReply()
+        streaksnap__media__v1__find_post_owner_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindPostOwnerReply.self)
+        if c.pointee._user_id_case.rawValue == 1 {
+            self.userID = try Wire.Decode.optionalID(c.pointee.user_id, "user_id", unreadable)
         }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Media__V1__PresignPostRequest.self)
-        streaksnap__media__v1__presign_post_request__init(c)
-        c.pointee.size = self.size
-        if !self.type.isEmpty { c.pointee.type = try arena.string(self.type, "type") }
-        if !self.sha256.isEmpty { c.pointee.sha256 = try arena.string(self.sha256, "sha256") }
-        if let value = self.postID {
-            c.pointee._post_id_case = .init(rawValue: 4)
-            c.pointee.post_id = arena.id(value)
+        let c = arena.allocate(Streaksnap__Media__V1__FindPostOwnerReply.self)
+        streaksnap__media__v1__find_post_owner_reply__init(c)
+        if let value = self.userID {
+            c.pointee._user_id_case = .init(rawValue: 1)
+            c.pointee.user_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
 }
 
-extension PresignPostReply: Wire.CMessage {
-    public static var fullName: String { "streaksnap.media.v1.PresignPostReply" }
+extension ListReportedPostsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListReportedPostsRequest" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Media__V1__PresignPostReply()
-        streaksnap__media__v1__presign_post_reply__init(&twin)
+        var twin = Streaksnap__Media__V1__ListReportedPostsRequest()
+        streaksnap__media__v1__list_reported_posts_request__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__PresignPostReply.self)
-        self.uploadID = try Wire.Decode.id(c.pointee.upload_id, "upload_id", unreadable)
-        self.url = try Wire.Decode.string(c.pointee.url, "url")
-        self.headers = try Wire.Decode.messages(c.pointee.headers, count: c.pointee.n_headers, as: UploadHeader.self, unreadable)
-        if let stored = c.pointee.expires_at {
-            self.expiresAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "expires_at")
-        }
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListReportedPostsRequest.self)
+        self.postIDs = try Wire.Decode.ids(c.pointee.post_ids, count: c.pointee.n_post_ids, "post_ids", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Media__V1__PresignPostReply.self)
-        streaksnap__media__v1__presign_post_reply__init(c)
-        c.pointee.upload_id = arena.id(self.uploadID)
-        if !self.url.isEmpty { c.pointee.url = try arena.string(self.url, "url") }
-        if !self.headers.isEmpty {
-            c.pointee.n_headers = self.headers.count
-            c.pointee.headers = try arena.messages(self.headers, as: Streaksnap__Media__V1__UploadHeader.self)
-        }
-        if let value = self.expiresAt {
-            c.pointee.expires_at = try storeTimestamp(value, arena, "expires_at")
+        let c = arena.allocate(Streaksnap__Media__V1__ListReportedPostsRequest.self)
+        streaksnap__media__v1__list_reported_posts_request__init(c)
+        if !self.postIDs.isEmpty {
+            c.pointee.n_post_ids = self.postIDs.count
+            c.pointee.post_ids = arena.ids(self.postIDs)
         }
         return UnsafeMutableRawPointer(c)
     }
 }
 
-extension UploadHeader: Wire.CMessage {
-    public static var fullName: String { "streaksnap.media.v1.UploadHeader" }
+extension ListReportedPostsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListReportedPostsReply" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Media__V1__UploadHeader()
-        streaksnap__media__v1__upload_header__init(&twin)
+        var twin = Streaksnap__Media__V1__ListReportedPostsReply()
+        streaksnap__media__v1__list_reported_posts_reply__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadHeader.self)
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListReportedPostsReply.self)
+        self.posts = try Wire.Decode.messages(c.pointee.posts, count: c.pointee.n_posts, as: Post.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ListReportedPostsReply.self)
+        streaksnap__media__v1__list_reported_posts_reply__init(c)
+        if !self.posts.isEmpty {
+            c.pointee.n_posts = self.posts.count
+            c.pointee.posts = try arena.messages(self.posts, as: Streaksnap__Media__V1__Post.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ScreenedLabel: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ScreenedLabel" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ScreenedLabel()
+        streaksnap__media__v1__screened_label__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ScreenedLabel.self)
         self.name = try Wire.Decode.string(c.pointee.name, "name")
-        self.value = try Wire.Decode.string(c.pointee.value, "value")
+        self.confidence = c.pointee.confidence
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Media__V1__UploadHeader.self)
-        streaksnap__media__v1__upload_header__init(c)
+        let c = arena.allocate(Streaksnap__Media__V1__ScreenedLabel.self)
+        streaksnap__media__v1__screened_label__init(c)
         if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
-        if !self.value.isEmpty { c.pointee.value = try arena.string(self.value, "value") }
+        c.pointee.confidence = self.confidence
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -18,16 +18,12 @@ public struct CreatePostRequest: Sendable, Equatable {
     public var precision: String? = nil
     /// When the photo was taken, by the client's clock; when absent, the time of its receipt.
     public var capturedAt: Kernel.Instant? = nil
-    /// MP4, MOV or WebM with H.264, HEVC or VP9, at most 100 MB, 60 s and 4K; decided from the bytes.
-    public var video: CommonAPI.Blob? = nil
-    /// Of PresignPost, in place of a file.
-    public var uploadID: Kernel.UploadID? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(photo: CommonAPI.Blob? = nil, postID: Kernel.PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Kernel.Instant? = nil, video: CommonAPI.Blob? = nil, uploadID: Kernel.UploadID? = nil) {
+    public init(photo: CommonAPI.Blob? = nil, postID: Kernel.PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Kernel.Instant? = nil) {
         self.photo = photo
         self.postID = postID
         self.latitude = latitude
@@ -35,8 +31,6 @@ public struct CreatePostRequest: Sendable, Equatable {
         self.caption = caption
         self.precision = precision
         self.capturedAt = capturedAt
-        self.video = video
-        self.uploadID = uploadID
     }
 }
 
@@ -56,9 +50,9 @@ public struct CreatePostReply: Sendable, Equatable {
 public struct Post: Sendable, Equatable {
     public var id: Kernel.PostID
     public var author: CommonAPI.UserSummary? = nil
-    /// `photo` or `video`.
+    /// `photo`.
     public var type: String = ""
-    /// Signed, valid for 24 h. Of a video a frame of it, the same as `poster_url`.
+    /// Signed, valid for 24 h.
     public var photoURL: String = ""
     /// 300 × 300 px.
     public var thumbnailURL: String = ""
@@ -80,17 +74,13 @@ public struct Post: Sendable, Equatable {
     public var voteCount: Int64 = 0
     /// The reader's own vote, `up` or `down`; unset without one.
     public var myVote: String? = nil
-    /// Only its author sees it.
+    /// By reports or by moderators (SO-8, SO-9): only its author sees it.
     public var hidden: Bool = false
-    /// Of a video, signed, valid for 24 h. It answers ranges and plays while it loads.
-    public var videoURL: String? = nil
-    /// Of a video: its frame at 1 s, or the last one of a shorter clip. As large as `width` and `height` say.
-    public var posterURL: String? = nil
-    /// Of a video: how long it lasts.
-    public var durationMs: Int64? = nil
+    /// Whether the reader has reported it (SO-8).
+    public var reportedByMe: Bool = false
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, videoURL: String? = nil, posterURL: String? = nil, durationMs: Int64? = nil) {
+    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, reportedByMe: Bool = false) {
         self.id = id
         self.author = author
         self.type = type
@@ -110,9 +100,7 @@ public struct Post: Sendable, Equatable {
         self.voteCount = voteCount
         self.myVote = myVote
         self.hidden = hidden
-        self.videoURL = videoURL
-        self.posterURL = posterURL
-        self.durationMs = durationMs
+        self.reportedByMe = reportedByMe
     }
 }
 
@@ -341,57 +329,65 @@ public struct SavedCity: Sendable, Equatable {
     }
 }
 
-public struct PresignPostRequest: Sendable, Equatable {
-    /// Bytes: at most 10 MB of a photo, 100 MB of a video.
-    public var size: Int64 = 0
-    public var type: String = ""
-    /// Of the bytes, in hex.
-    public var sha256: String = ""
-    /// Of the post that the file is for, made by the client; CreatePost may name it too.
-    public var postID: Kernel.PostID? = nil
-
-    /// All fields unset.
-    public init() {}
+public struct FindPostOwnerRequest: Sendable, Equatable {
+    public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
-    public init(size: Int64 = 0, type: String = "", sha256: String = "", postID: Kernel.PostID? = nil) {
-        self.size = size
-        self.type = type
-        self.sha256 = sha256
+    public init(postID: Kernel.PostID) {
         self.postID = postID
     }
 }
 
-public struct PresignPostReply: Sendable, Equatable {
-    public var uploadID: Kernel.UploadID
-    /// Where to send the bytes to, by PUT.
-    public var url: String = ""
-    /// Headers that must be sent, exactly these; they are signed. A browser sends `content-length` by itself.
-    public var headers: [UploadHeader] = []
-    /// Until when the link works.
-    public var expiresAt: Kernel.Instant? = nil
-
-    /// The given fields set, the others unset.
-    public init(uploadID: Kernel.UploadID, url: String = "", headers: [UploadHeader] = [], expiresAt: Kernel.Instant? = nil) {
-        self.uploadID = uploadID
-        self.url = url
-        self.headers = headers
-        self.expiresAt = expiresAt
-    }
-}
-
-/// A header of a request.
-public struct UploadHeader: Sendable, Equatable {
-    public var name: String = ""
-    public var value: String = ""
+public struct FindPostOwnerReply: Sendable, Equatable {
+    /// Unset when there is no such post, or it is hidden.
+    public var userID: Kernel.UserID? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(name: String = "", value: String = "") {
+    public init(userID: Kernel.UserID? = nil) {
+        self.userID = userID
+    }
+}
+
+public struct ListReportedPostsRequest: Sendable, Equatable {
+    public var postIDs: [Kernel.PostID] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(postIDs: [Kernel.PostID] = []) {
+        self.postIDs = postIDs
+    }
+}
+
+public struct ListReportedPostsReply: Sendable, Equatable {
+    public var posts: [Post] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(posts: [Post] = []) {
+        self.posts = posts
+    }
+}
+
+/// What the moderator of pictures sees in one (PL-5).
+public struct ScreenedLabel: Sendable, Equatable {
+    public var name: String = ""
+    /// In percent.
+    public var confidence: Double = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(name: String = "", confidence: Double = 0) {
         self.name = name
-        self.value = value
+        self.confidence = confidence
     }
 }
 

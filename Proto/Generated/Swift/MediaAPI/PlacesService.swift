@@ -7,10 +7,8 @@ public enum PlacesService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - createPost: Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
-    ///     the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
-    ///     it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
-    ///     before anything is visible.
+    ///   - createPost: Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
+    ///     that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
     ///   - listPosts: Posts of an area, of an author, one's own, or of the whole earth, ranked or newest first (PL-2). Posts that are hidden, or whose author
     ///     may not be seen by the reader, are left out. The cursor goes through the list as it was ranked at its first page: no post comes twice or
     ///     is passed over because votes change, and posts made since do not appear.
@@ -23,8 +21,8 @@ public enum PlacesService {
     ///   - removeCity: Takes a city out of the list, and clears the favorite if it is this one. A name that is not there changes nothing.
     ///   - setFavoriteCity: Makes a city the favorite in place of the one before. It need not be in the list, and does not enter it.
     ///   - clearFavoriteCity: Clears the favorite; without one it changes nothing.
-    ///   - presignPost: Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
-    ///     used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
+    ///   - findPostOwner: Whom a report about a post is about (SO-8).
+    ///   - listReportedPosts: Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
     public static func endpoints(
         createPost: some Bus.MutationHandler<CreatePostRequest, CreatePostReply>,
         listPosts: some Bus.QueryHandler<ListPostsRequest, ListPostsReply>,
@@ -37,7 +35,8 @@ public enum PlacesService {
         removeCity: some Bus.MutationHandler<RemoveCityRequest, SavedCitiesReply>,
         setFavoriteCity: some Bus.MutationHandler<SetFavoriteCityRequest, SavedCitiesReply>,
         clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>,
-        presignPost: some Bus.MutationHandler<PresignPostRequest, PresignPostReply>
+        findPostOwner: some Bus.QueryHandler<FindPostOwnerRequest, FindPostOwnerReply>,
+        listReportedPosts: some Bus.QueryHandler<ListReportedPostsRequest, ListReportedPostsReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(PlacesMethods.createPost, createPost),
@@ -51,19 +50,18 @@ public enum PlacesService {
             Bus.Endpoint(PlacesMethods.removeCity, removeCity),
             Bus.Endpoint(PlacesMethods.setFavoriteCity, setFavoriteCity),
             Bus.Endpoint(PlacesMethods.clearFavoriteCity, clearFavoriteCity),
-            Bus.Endpoint(PlacesMethods.presignPost, presignPost),
+            Bus.Endpoint(PlacesMethods.findPostOwner, findPostOwner),
+            Bus.Endpoint(PlacesMethods.listReportedPosts, listReportedPosts),
         ]
     }
 }
 
 /// The methods of `Places` on the bus.
 public enum PlacesMethods {
-    /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
-    /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
-    /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
-    /// before anything is visible.
+    /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
+    /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
     public static let createPost = Bus.Method<CreatePostRequest, CreatePostReply>(
-        service: "media", version: "v1", name: "CreatePost", isIdempotent: false, timeout: .seconds(60))
+        service: "media", version: "v1", name: "CreatePost", isIdempotent: false, timeout: .seconds(30))
     /// Posts of an area, of an author, one's own, or of the whole earth, ranked or newest first (PL-2). Posts that are hidden, or whose author
     /// may not be seen by the reader, are left out. The cursor goes through the list as it was ranked at its first page: no post comes twice or
     /// is passed over because votes change, and posts made since do not appear.
@@ -96,10 +94,12 @@ public enum PlacesMethods {
     /// Clears the favorite; without one it changes nothing.
     public static let clearFavoriteCity = Bus.Method<ClearFavoriteCityRequest, SavedCitiesReply>(
         service: "media", version: "v1", name: "ClearFavoriteCity", isIdempotent: false, timeout: .seconds(10))
-    /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
-    /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
-    public static let presignPost = Bus.Method<PresignPostRequest, PresignPostReply>(
-        service: "media", version: "v1", name: "PresignPost", isIdempotent: false, timeout: .seconds(10))
+    /// Whom a report about a post is about (SO-8).
+    public static let findPostOwner = Bus.Method<FindPostOwnerRequest, FindPostOwnerReply>(
+        service: "media", version: "v1", name: "FindPostOwner", isIdempotent: true, timeout: .seconds(10))
+    /// Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
+    public static let listReportedPosts = Bus.Method<ListReportedPostsRequest, ListReportedPostsReply>(
+        service: "media", version: "v1", name: "ListReportedPosts", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Places` over the bus.
@@ -109,10 +109,8 @@ public struct PlacesClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
-    /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
-    /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
-    /// before anything is visible.
+    /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
+    /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
     public func createPost(_ request: CreatePostRequest, context: Bus.CallContext) async throws -> CreatePostReply {
         try await caller.call(PlacesMethods.createPost, request, context: context)
     }
@@ -169,9 +167,13 @@ public struct PlacesClient: Sendable {
         try await caller.call(PlacesMethods.clearFavoriteCity, request, context: context)
     }
 
-    /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
-    /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
-    public func presignPost(_ request: PresignPostRequest, context: Bus.CallContext) async throws -> PresignPostReply {
-        try await caller.call(PlacesMethods.presignPost, request, context: context)
+    /// Whom a report about a post is about (SO-8).
+    public func findPostOwner(_ request: FindPostOwnerRequest, context: Bus.CallContext) async throws -> FindPostOwnerReply {
+        try await caller.call(PlacesMethods.findPostOwner, request, context: context)
+    }
+
+    /// Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
+    public func listReportedPosts(_ request: ListReportedPostsRequest, context: Bus.CallContext) async throws -> ListReportedPostsReply {
+        try await caller.call(PlacesMethods.listReportedPosts, request, context: context)
     }
 }

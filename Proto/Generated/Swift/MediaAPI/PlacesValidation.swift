@@ -4,6 +4,7 @@ public import Wire
 
 extension CreatePostRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.photo == nil { violations.required(at: path, "photo") }
         if let value = self.postID {
             violations.id(value, at: path, "post_id")
         }
@@ -12,9 +13,6 @@ extension CreatePostRequest {
         }
         if let value = self.precision {
             violations.member(value, of: ["exact", "100m", "1km"], at: path, "precision")
-        }
-        if let value = self.uploadID {
-            violations.id(value, at: path, "upload_id")
         }
     }
 }
@@ -160,35 +158,37 @@ extension SavedCity {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
-extension PresignPostRequest {
+extension FindPostOwnerRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.size == 0 {
-            violations.required(at: path, "size")
-        } else {
-            violations.bounds(self.size, min: 1, at: path, "size")
-        }
-        if self.type.isEmpty {
-            violations.required(at: path, "type")
-        } else {
-            violations.member(self.type, of: ["image/jpeg", "image/png", "image/webp", "image/heic", "video/mp4", "video/quicktime", "video/webm"], at: path, "type")
-        }
-        if self.sha256.isEmpty {
-            violations.required(at: path, "sha256")
-        } else {
-            violations.length(self.sha256, min: 64, max: 64, at: path, "sha256")
-        }
-        if let value = self.postID {
-            violations.id(value, at: path, "post_id")
+        violations.id(self.postID, at: path, "post_id")
+    }
+}
+
+extension FindPostOwnerReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.userID {
+            violations.id(value, at: path, "user_id")
         }
     }
 }
 
-extension PresignPostReply {
+extension ListReportedPostsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.uploadID, at: path, "upload_id")
+        violations.items(self.postIDs.count, max: 100, at: path, "post_ids")
+        for (index, value) in self.postIDs.enumerated() {
+            violations.id(value, at: path, "post_ids", index: index)
+        }
     }
 }
 
-extension UploadHeader {
+extension ListReportedPostsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.posts.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("posts", index: index))
+        }
+    }
+}
+
+extension ScreenedLabel {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

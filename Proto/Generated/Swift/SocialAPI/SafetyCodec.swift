@@ -306,13 +306,20 @@ extension ReportItem: Wire.CMessage {
         if let stored = c.pointee.created_at {
             self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
         }
-        self.reporterID = try Wire.Decode.id(c.pointee.reporter_id, "reporter_id", unreadable)
+        if c.pointee._reporter_id_case.rawValue == 8 {
+            self.reporterID = try Wire.Decode.optionalID(c.pointee.reporter_id, "reporter_id", unreadable)
+        }
         if let stored = c.pointee.owner {
             self.owner = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.reporters = c.pointee.reporters
         if let stored = c.pointee.action {
             self.action = try ModerationRecord(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        self.source = ReportSource(rawValue: Int32(truncatingIfNeeded: c.pointee.source.rawValue))
+        self.labels = try Wire.Decode.messages(c.pointee.labels, count: c.pointee.n_labels, as: ReportLabel.self, unreadable)
+        if let stored = c.pointee.post {
+            self.post = try ReportedPost(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -331,7 +338,10 @@ extension ReportItem: Wire.CMessage {
         if let value = self.createdAt {
             c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
         }
-        c.pointee.reporter_id = arena.id(self.reporterID)
+        if let value = self.reporterID {
+            c.pointee._reporter_id_case = .init(rawValue: 8)
+            c.pointee.reporter_id = arena.id(value)
+        }
         if let value = self.owner {
             c.pointee.owner = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
@@ -339,6 +349,81 @@ extension ReportItem: Wire.CMessage {
         if let value = self.action {
             c.pointee.action = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__ModerationRecord.self)
         }
+        c.pointee.source = Streaksnap__Social__V1__ReportSource(rawValue: .init(truncatingIfNeeded: self.source.rawValue))
+        if !self.labels.isEmpty {
+            c.pointee.n_labels = self.labels.count
+            c.pointee.labels = try arena.messages(self.labels, as: Streaksnap__Social__V1__ReportLabel.self)
+        }
+        if let value = self.post {
+            c.pointee.post = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__ReportedPost.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportLabel: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportLabel" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportLabel()
+        streaksnap__social__v1__report_label__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportLabel.self)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.confidence = c.pointee.confidence
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportLabel.self)
+        streaksnap__social__v1__report_label__init(c)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        c.pointee.confidence = self.confidence
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportedPost: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportedPost" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportedPost()
+        streaksnap__social__v1__reported_post__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportedPost.self)
+        self.photoURL = try Wire.Decode.string(c.pointee.photo_url, "photo_url")
+        self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
+        if c.pointee._caption_case.rawValue == 3 {
+            self.caption = try Wire.Decode.string(c.pointee.caption, "caption")
+        }
+        self.latitude = c.pointee.latitude
+        self.longitude = c.pointee.longitude
+        if let stored = c.pointee.posted_at {
+            self.postedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "posted_at")
+        }
+        self.hidden = c.pointee.hidden != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportedPost.self)
+        streaksnap__social__v1__reported_post__init(c)
+        if !self.photoURL.isEmpty { c.pointee.photo_url = try arena.string(self.photoURL, "photo_url") }
+        if !self.thumbnailURL.isEmpty { c.pointee.thumbnail_url = try arena.string(self.thumbnailURL, "thumbnail_url") }
+        if let value = self.caption {
+            c.pointee._caption_case = .init(rawValue: 3)
+            c.pointee.caption = try arena.string(value, "caption")
+        }
+        c.pointee.latitude = self.latitude
+        c.pointee.longitude = self.longitude
+        if let value = self.postedAt {
+            c.pointee.posted_at = try storeTimestamp(value, arena, "posted_at")
+        }
+        c.pointee.hidden = self.hidden ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -356,7 +441,9 @@ extension ModerationRecord: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationRecord.self)
         self.actionID = try Wire.Decode.id(c.pointee.action_id, "action_id", unreadable)
         self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
-        self.moderatorID = try Wire.Decode.id(c.pointee.moderator_id, "moderator_id", unreadable)
+        if c.pointee._moderator_id_case.rawValue == 3 {
+            self.moderatorID = try Wire.Decode.optionalID(c.pointee.moderator_id, "moderator_id", unreadable)
+        }
         if let stored = c.pointee.taken_at {
             self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
         }
@@ -373,7 +460,10 @@ extension ModerationRecord: Wire.CMessage {
         streaksnap__social__v1__moderation_record__init(c)
         c.pointee.action_id = arena.id(self.actionID)
         c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
-        c.pointee.moderator_id = arena.id(self.moderatorID)
+        if let value = self.moderatorID {
+            c.pointee._moderator_id_case = .init(rawValue: 3)
+            c.pointee.moderator_id = arena.id(value)
+        }
         if let value = self.takenAt {
             c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
         }

@@ -11,10 +11,12 @@ public enum ModerationAction: Wire.OpenEnum {
     case warn
     case suspend
     case ban
+    /// Of a post: deletes it.
+    case remove
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [ModerationAction] = [.unspecified, .dismiss, .warn, .suspend, .ban]
+    public static let allCases: [ModerationAction] = [.unspecified, .dismiss, .warn, .suspend, .ban, .remove]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -23,6 +25,7 @@ public enum ModerationAction: Wire.OpenEnum {
         case 2: self = .warn
         case 3: self = .suspend
         case 4: self = .ban
+        case 5: self = .remove
         default: self = .unrecognized(rawValue)
         }
     }
@@ -34,6 +37,7 @@ public enum ModerationAction: Wire.OpenEnum {
         case .warn: 2
         case .suspend: 3
         case .ban: 4
+        case .remove: 5
         case .unrecognized(let number): number
         }
     }
@@ -45,6 +49,7 @@ public enum ModerationAction: Wire.OpenEnum {
         case .warn: "warn"
         case .suspend: "suspend"
         case .ban: "ban"
+        case .remove: "remove"
         case .unrecognized(let number): String(number)
         }
     }
@@ -139,7 +144,7 @@ public enum ReportReason: Wire.OpenEnum {
 public enum ReportStatus: Wire.OpenEnum {
     case unspecified
     case pending
-    /// Warned, suspended or banned.
+    /// Warned, suspended or banned, or the post was removed.
     case actioned
     case dismissed
     /// A value that is newer than this code.
@@ -173,6 +178,55 @@ public enum ReportStatus: Wire.OpenEnum {
         case .pending: "pending"
         case .actioned: "actioned"
         case .dismissed: "dismissed"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// Where an entry of the queue comes from.
+public enum ReportSource: Wire.OpenEnum {
+    case unspecified
+    case user
+    /// The moderator of pictures found `labels` (PL-5): blocked ones when the entry is actioned, and such that may be when it is pending.
+    case labels
+    /// The moderator of pictures did not answer: the post was published unseen (PL-5).
+    case unreachable
+    /// Posts of the user were hidden, removed or refused three times within 90 days.
+    case oftenHidden
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ReportSource] = [.unspecified, .user, .labels, .unreachable, .oftenHidden]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .user
+        case 2: self = .labels
+        case 3: self = .unreachable
+        case 4: self = .oftenHidden
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .user: 1
+        case .labels: 2
+        case .unreachable: 3
+        case .oftenHidden: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .user: "user"
+        case .labels: "labels"
+        case .unreachable: "unreachable"
+        case .oftenHidden: "often_hidden"
         case .unrecognized(let number): String(number)
         }
     }
@@ -324,16 +378,22 @@ public struct ReportItem: Sendable, Equatable {
     public var description: String? = nil
     public var status: ReportStatus = .unspecified
     public var createdAt: Kernel.Instant? = nil
-    public var reporterID: Kernel.UserID
+    /// Unset unless `source` is `user`.
+    public var reporterID: Kernel.UserID? = nil
     /// The owner of the subject; an action is about this user. Without names when the account is deleted.
     public var owner: CommonAPI.UserSummary? = nil
-    /// How many users have reported this subject.
+    /// How many users had reported this subject then; a post: since moderators last decided about it.
     public var reporters: Int32 = 0
     /// Unset while the report is pending.
     public var action: ModerationRecord? = nil
+    public var source: ReportSource = .unspecified
+    /// What a machine saw, the surest first; empty unless `source` is `labels`.
+    public var labels: [ReportLabel] = []
+    /// Of a post; unset when it is gone, when it cannot be had at the moment, and in the reply to an action.
+    public var post: ReportedPost? = nil
 
     /// The given fields set, the others unset.
-    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, reason: ReportReason = .unspecified, description: String? = nil, status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil, reporterID: Kernel.UserID, owner: CommonAPI.UserSummary? = nil, reporters: Int32 = 0, action: ModerationRecord? = nil) {
+    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, reason: ReportReason = .unspecified, description: String? = nil, status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil, reporterID: Kernel.UserID? = nil, owner: CommonAPI.UserSummary? = nil, reporters: Int32 = 0, action: ModerationRecord? = nil, source: ReportSource = .unspecified, labels: [ReportLabel] = [], post: ReportedPost? = nil) {
         self.reportID = reportID
         self.subjectType = subjectType
         self.subjectID = subjectID
@@ -345,6 +405,53 @@ public struct ReportItem: Sendable, Equatable {
         self.owner = owner
         self.reporters = reporters
         self.action = action
+        self.source = source
+        self.labels = labels
+        self.post = post
+    }
+}
+
+/// What a machine saw in a picture.
+public struct ReportLabel: Sendable, Equatable {
+    public var name: String = ""
+    /// In percent.
+    public var confidence: Double = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(name: String = "", confidence: Double = 0) {
+        self.name = name
+        self.confidence = confidence
+    }
+}
+
+/// A reported post as moderators see it.
+public struct ReportedPost: Sendable, Equatable {
+    /// Signed, valid for 24 h; of a video its poster.
+    public var photoURL: String = ""
+    /// 300 × 300 px.
+    public var thumbnailURL: String = ""
+    public var caption: String? = nil
+    /// As exactly as the author lets others know it.
+    public var latitude: Double = 0
+    public var longitude: Double = 0
+    public var postedAt: Kernel.Instant? = nil
+    public var hidden: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(photoURL: String = "", thumbnailURL: String = "", caption: String? = nil, latitude: Double = 0, longitude: Double = 0, postedAt: Kernel.Instant? = nil, hidden: Bool = false) {
+        self.photoURL = photoURL
+        self.thumbnailURL = thumbnailURL
+        self.caption = caption
+        self.latitude = latitude
+        self.longitude = longitude
+        self.postedAt = postedAt
+        self.hidden = hidden
     }
 }
 
@@ -352,14 +459,15 @@ public struct ReportItem: Sendable, Equatable {
 public struct ModerationRecord: Sendable, Equatable {
     public var actionID: Kernel.ModerationActionID
     public var action: ModerationAction = .unspecified
-    public var moderatorID: Kernel.UserID
+    /// Unset when a machine did it.
+    public var moderatorID: Kernel.UserID? = nil
     public var takenAt: Kernel.Instant? = nil
     /// When a suspension ends.
     public var until: Kernel.Instant? = nil
     public var note: String? = nil
 
     /// The given fields set, the others unset.
-    public init(actionID: Kernel.ModerationActionID, action: ModerationAction = .unspecified, moderatorID: Kernel.UserID, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, note: String? = nil) {
+    public init(actionID: Kernel.ModerationActionID, action: ModerationAction = .unspecified, moderatorID: Kernel.UserID? = nil, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, note: String? = nil) {
         self.actionID = actionID
         self.action = action
         self.moderatorID = moderatorID

@@ -12,7 +12,8 @@ public enum SafetyService {
     ///   - unblockUser: Ends a block; restores nothing (SO-7). Safe to repeat.
     ///   - report: Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
     ///   - listReports: Reports by status, newest first (SO-9).
-    ///   - actionReport: Acts on a report, once (SO-9).
+    ///   - actionReport: Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
+    ///     of its reporters, `remove` deletes it, and any other action keeps it hidden.
     ///   - listBlockSnapshots: Every block, ended ones too, in pages by id: a replica starts from it (D13).
     public static func endpoints(
         blockUser: some Bus.MutationHandler<BlockUserRequest, Block>,
@@ -52,7 +53,8 @@ public enum SafetyMethods {
     /// Reports by status, newest first (SO-9).
     public static let listReports = Bus.Method<ListReportsRequest, ListReportsReply>(
         service: "social", version: "v1", name: "ListReports", isIdempotent: true, timeout: .seconds(10))
-    /// Acts on a report, once (SO-9).
+    /// Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
+    /// of its reporters, `remove` deletes it, and any other action keeps it hidden.
     public static let actionReport = Bus.Method<ActionReportRequest, ReportItem>(
         service: "social", version: "v1", name: "ActionReport", isIdempotent: false, timeout: .seconds(10))
     /// Every block, ended ones too, in pages by id: a replica starts from it (D13).
@@ -92,7 +94,8 @@ public struct SafetyClient: Sendable {
         try await caller.call(SafetyMethods.listReports, request, context: context)
     }
 
-    /// Acts on a report, once (SO-9).
+    /// Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
+    /// of its reporters, `remove` deletes it, and any other action keeps it hidden.
     public func actionReport(_ request: ActionReportRequest, context: Bus.CallContext) async throws -> ReportItem {
         try await caller.call(SafetyMethods.actionReport, request, context: context)
     }

@@ -91,7 +91,9 @@ extension ReportItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.reportID, at: path, "report_id")
         violations.id(self.subjectID, at: path, "subject_id")
-        violations.id(self.reporterID, at: path, "reporter_id")
+        if let value = self.reporterID {
+            violations.id(value, at: path, "reporter_id")
+        }
         if self.owner == nil { violations.required(at: path, "owner") }
         if let value = self.owner {
             value.collectViolations(into: &violations, path: path.child("owner"))
@@ -102,10 +104,20 @@ extension ReportItem {
     }
 }
 
+extension ReportLabel {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ReportedPost {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension ModerationRecord {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.actionID, at: path, "action_id")
-        violations.id(self.moderatorID, at: path, "moderator_id")
+        if let value = self.moderatorID {
+            violations.id(value, at: path, "moderator_id")
+        }
     }
 }
 

@@ -209,6 +209,9 @@ extension ReportFiled: Wire.CMessage {
         if let stored = c.pointee.filed_at {
             self.filedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "filed_at")
         }
+        if c.pointee._reporter_id_case.rawValue == 7 {
+            self.reporterID = try Wire.Decode.optionalID(c.pointee.reporter_id, "reporter_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -221,6 +224,10 @@ extension ReportFiled: Wire.CMessage {
         c.pointee.reporters = self.reporters
         if let value = self.filedAt {
             c.pointee.filed_at = try storeTimestamp(value, arena, "filed_at")
+        }
+        if let value = self.reporterID {
+            c.pointee._reporter_id_case = .init(rawValue: 7)
+            c.pointee.reporter_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -251,6 +258,10 @@ extension ModerationActionTaken: Wire.CMessage {
         if c.pointee._reporter_id_case.rawValue == 8 {
             self.reporterID = try Wire.Decode.optionalID(c.pointee.reporter_id, "reporter_id", unreadable)
         }
+        self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
+        self.subjectID = try Wire.Decode.optionalID(c.pointee.subject_id, "subject_id", unreadable)
+        self.otherReporterIDs = try Wire.Decode.ids(c.pointee.other_reporter_ids, count: c.pointee.n_other_reporter_ids, "other_reporter_ids", unreadable)
+        self.restored = c.pointee.restored != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -271,6 +282,43 @@ extension ModerationActionTaken: Wire.CMessage {
             c.pointee._reporter_id_case = .init(rawValue: 8)
             c.pointee.reporter_id = arena.id(value)
         }
+        c.pointee.subject_type = Streaksnap__Social__V1__ReportSubject(rawValue: .init(truncatingIfNeeded: self.subjectType.rawValue))
+        if let value = self.subjectID {
+            c.pointee.subject_id = arena.id(value)
+        }
+        if !self.otherReporterIDs.isEmpty {
+            c.pointee.n_other_reporter_ids = self.otherReporterIDs.count
+            c.pointee.other_reporter_ids = arena.ids(self.otherReporterIDs)
+        }
+        c.pointee.restored = self.restored ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PostStandingChanged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.PostStandingChanged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__PostStandingChanged()
+        streaksnap__social__v1__post_standing_changed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__PostStandingChanged.self)
+        self.postID = try Wire.Decode.id(c.pointee.post_id, "post_id", unreadable)
+        self.version = c.pointee.version
+        self.hidden = c.pointee.hidden != 0
+        self.removed = c.pointee.removed != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__PostStandingChanged.self)
+        streaksnap__social__v1__post_standing_changed__init(c)
+        c.pointee.post_id = arena.id(self.postID)
+        c.pointee.version = self.version
+        c.pointee.hidden = self.hidden ? 1 : 0
+        c.pointee.removed = self.removed ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -158,24 +158,26 @@ public struct UserUnblocked: Sendable, Equatable {
     }
 }
 
-/// A user, photo or post was reported (SO-8). The service that owns posts hides one when `reporters` reaches 3.
+/// A user, photo or post was reported (SO-8).
 public struct ReportFiled: Sendable, Equatable {
     public var reportID: Kernel.ReportID
     public var subjectType: ReportSubject = .unspecified
     public var subjectID: Kernel.SubjectID
     public var ownerID: Kernel.UserID
-    /// How many users have reported this subject, this one included.
+    /// How many users have reported this subject, this one included; a post: since moderators last decided about it.
     public var reporters: Int32 = 0
     public var filedAt: Kernel.Instant? = nil
+    public var reporterID: Kernel.UserID? = nil
 
     /// The given fields set, the others unset.
-    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, ownerID: Kernel.UserID, reporters: Int32 = 0, filedAt: Kernel.Instant? = nil) {
+    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, ownerID: Kernel.UserID, reporters: Int32 = 0, filedAt: Kernel.Instant? = nil, reporterID: Kernel.UserID? = nil) {
         self.reportID = reportID
         self.subjectType = subjectType
         self.subjectID = subjectID
         self.ownerID = ownerID
         self.reporters = reporters
         self.filedAt = filedAt
+        self.reporterID = reporterID
     }
 }
 
@@ -189,11 +191,17 @@ public struct ModerationActionTaken: Sendable, Equatable {
     public var until: Kernel.Instant? = nil
     public var moderatorID: Kernel.UserID
     public var reportID: Kernel.ReportID
-    /// Who filed the report.
+    /// Who filed the report; unset for an entry of a machine.
     public var reporterID: Kernel.UserID? = nil
+    public var subjectType: ReportSubject = .unspecified
+    public var subjectID: Kernel.SubjectID? = nil
+    /// Who else has reported the post: a decision about a post answers all its reports.
+    public var otherReporterIDs: [Kernel.UserID] = []
+    /// The post was hidden, and is shown again.
+    public var restored: Bool = false
 
     /// The given fields set, the others unset.
-    public init(actionID: Kernel.ModerationActionID, userID: Kernel.UserID, action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: Kernel.UserID, reportID: Kernel.ReportID, reporterID: Kernel.UserID? = nil) {
+    public init(actionID: Kernel.ModerationActionID, userID: Kernel.UserID, action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: Kernel.UserID, reportID: Kernel.ReportID, reporterID: Kernel.UserID? = nil, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID? = nil, otherReporterIDs: [Kernel.UserID] = [], restored: Bool = false) {
         self.actionID = actionID
         self.userID = userID
         self.action = action
@@ -202,6 +210,29 @@ public struct ModerationActionTaken: Sendable, Equatable {
         self.moderatorID = moderatorID
         self.reportID = reportID
         self.reporterID = reporterID
+        self.subjectType = subjectType
+        self.subjectID = subjectID
+        self.otherReporterIDs = otherReporterIDs
+        self.restored = restored
+    }
+}
+
+/// Whether a post is shown is another (SO-8, SO-9): it was reported by three users, or moderators decided about it. The whole state (D13).
+public struct PostStandingChanged: Sendable, Equatable {
+    public var postID: Kernel.PostID
+    /// Grows with every change; an older one never overwrites a newer.
+    public var version: Int64 = 0
+    /// Only its author sees it.
+    public var hidden: Bool = false
+    /// To be deleted, with everything of it.
+    public var removed: Bool = false
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID, version: Int64 = 0, hidden: Bool = false, removed: Bool = false) {
+        self.postID = postID
+        self.version = version
+        self.hidden = hidden
+        self.removed = removed
     }
 }
 
@@ -284,6 +315,11 @@ extension ReportFiled: Wire.Event {
 extension ModerationActionTaken: Wire.Event {
     public static var subject: String { "evt.social.v1.ModerationActionTaken" }
     public var aggregateID: String { userID.description }
+}
+
+extension PostStandingChanged: Wire.Event {
+    public static var subject: String { "evt.social.v1.PostStandingChanged" }
+    public var aggregateID: String { postID.description }
 }
 
 extension CircleChanged: Wire.Event {

@@ -58,6 +58,9 @@ extension ReportFiled {
         violations.id(self.reportID, at: path, "report_id")
         violations.id(self.subjectID, at: path, "subject_id")
         violations.id(self.ownerID, at: path, "owner_id")
+        if let value = self.reporterID {
+            violations.id(value, at: path, "reporter_id")
+        }
     }
 }
 
@@ -70,6 +73,18 @@ extension ModerationActionTaken {
         if let value = self.reporterID {
             violations.id(value, at: path, "reporter_id")
         }
+        if let value = self.subjectID {
+            violations.id(value, at: path, "subject_id")
+        }
+        for (index, value) in self.otherReporterIDs.enumerated() {
+            violations.id(value, at: path, "other_reporter_ids", index: index)
+        }
+    }
+}
+
+extension PostStandingChanged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
     }
 }
 

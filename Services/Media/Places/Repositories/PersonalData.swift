@@ -8,6 +8,7 @@ extension PersonalData {
     /// Posts, votes and cities. The erasure deletes rows, and a trigger subtracts the votes; the job `photo_owners` deletes the blobs.
     static let places = PersonalData(
         [
+            PersonalTable("place_report", users: ["user_id": .delete], references: ["post_id"]),
             PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
             PersonalTable("place_post_text", users: ["user_id": .delete], references: ["post_id"]),
             PersonalTable("place_post", users: ["user_id": .delete], references: ["id", "upload_id"], exports: [post]),
@@ -17,7 +18,7 @@ extension PersonalData {
             PersonalTable("place_favorite_city", users: ["user_id": .delete], exports: [favorite]),
         ],
         impersonal: [
-            "place_vote_change": "how many votes a post has more or fewer, not whose",
+            "place_vote_tally": "how many votes a post has more or fewer, not whose",
             "place_past_score": "how high posts stood in lists",
             "place_tile": "how many posts an area has, not whose",
             "place_tile_change": "where a post came into view or went, not whose",

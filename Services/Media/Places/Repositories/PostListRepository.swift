@@ -94,6 +94,11 @@ struct PostListRepository: Sendable {
         return try await database.query(Self.selection(page, for: reader)).map { try ShownPost($0) }
     }
 
+    /// The statement for posts as moderators see them.
+    static func all(_ ids: [PostID]) -> Query {
+        selection("SELECT \(columns), p.score AS rank FROM place_post p WHERE p.id = ANY(\(ids)) AND p.state = 1", for: nil)
+    }
+
     /// A condition on `place_post p`: whether others see the post, and this one does.
     ///
     /// - Parameter reader: nil for a guest.
@@ -119,6 +124,7 @@ struct PostListRepository: Sendable {
             page.posted_at, page.width, page.height, page.is_hidden, page.country_code, page.country, page.city, page.video_format,
             page.video_length, page.rank, statement_timestamp() AS read_at,
             page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
+            EXISTS (SELECT FROM place_report r WHERE r.post_id = page.id AND r.user_id = \(reader)) AS is_reported,
             (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
         FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
         """
@@ -142,6 +148,7 @@ extension ShownPost {
             countryCode: try row.get("country_code", as: String?.self),
             country: try row.get("country", as: String?.self),
             city: try row.get("city", as: String?.self),
+            isReported: try row.get("is_reported"),
             votes: VoteCounts(
                 up: try row.get("up"),
                 down: try row.get("down"),

@@ -36,6 +36,8 @@ struct ShownPost: Sendable {
     let countryCode: String?
     let country: String?
     let city: String?
+    /// By its reader.
+    let isReported: Bool
     let votes: VoteCounts
     /// nil for a photo.
     var video: PostVideo?
@@ -172,6 +174,8 @@ struct PostRepository: Sendable {
                 SELECT id, user_id, clock_timestamp() FROM place_post WHERE id = ANY(\(ids)) AND state = 3 ON CONFLICT DO NOTHING
                 """
             )
+            // A vote that found its post just before it was removed is committed before these are deleted.
+            try sql.enqueue(VoteRepository.lockVoters(ofPosts: "id = ANY(\(ids))"))
             try sql.enqueue("DELETE FROM place_vote WHERE post_id = ANY(\(ids))")
             _ = try await sql.execute("DELETE FROM place_post WHERE id = ANY(\(ids)) AND state IN (2, 3)")
         }
@@ -201,6 +205,7 @@ struct PostRepository: Sendable {
 
     /// Deletes the votes on a user's posts: for accounts that are purged.
     static func deleteVotes(onPostsOf user: UserID, _ sql: Transaction) async throws {
+        try sql.enqueue(VoteRepository.lockVoters(ofPosts: "user_id = \(user)"))
         _ = try await sql.execute("DELETE FROM place_vote WHERE post_id IN (SELECT id FROM place_post WHERE user_id = \(user))")
     }
 
@@ -209,6 +214,17 @@ struct PostRepository: Sendable {
     /// - Parameter reader: nil for a guest.
     func find(_ id: PostID, for reader: UserID?) async throws -> ShownPost? {
         try await database.query(PostListRepository.post(id, for: reader)).first.map { try ShownPost($0) }
+    }
+
+    /// Who has written a post that is shown; nil when there is none.
+    func owner(of id: PostID) async throws -> UserID? {
+        try await database.query("SELECT user_id FROM place_post WHERE id = \(id) AND state = 1 AND NOT is_hidden").first?
+            .decode(as: UserID.self)
+    }
+
+    /// Posts as moderators see them: hidden ones too.
+    func all(_ ids: [PostID]) async throws -> [ShownPost] {
+        try await database.query(PostListRepository.all(ids)).map { try ShownPost($0) }
     }
 
     /// The same within a transaction.

@@ -8,13 +8,30 @@ struct VoteRepository: Sendable {
     /// A post's votes that its row does not have yet, for a statement in which `post` is its id.
     static func pending(_ post: Query) -> Query {
         """
-        SELECT coalesce(sum(up), 0) AS up, coalesce(sum(down), 0) AS down FROM place_vote_change WHERE post_id = \(post)
+        SELECT coalesce(sum(up), 0) AS up, coalesce(sum(down), 0) AS down FROM place_vote_tally WHERE post_id = \(post)
         """
     }
 
-    /// Queues the question who has written a post; without an answer when the user may not see it.
+    /// The name of the lock that keeps votes on an author's posts (`p`) and the deletion of these posts apart. Voters share it and do not wait for
+    /// each other, as they would for a lock of the post's row.
+    private static let voters: Query = "hashtextextended(current_schema() || ' voters ' || p.user_id, 0)"
+
+    /// The statement that waits for those who are voting on some posts; who votes later finds what has become of these. In the transaction that
+    /// deletes their votes.
+    ///
+    /// - Parameter condition: on `place_post`.
+    static func lockVoters(ofPosts condition: Query) -> Query {
+        """
+        SELECT pg_advisory_xact_lock(\(voters)) FROM (SELECT DISTINCT user_id FROM place_post WHERE \(condition) ORDER BY user_id) AS p
+        """
+    }
+
+    /// Queues the question who has written a post; without an answer when the user may not see it. Until the transaction ends the post is not
+    /// deleted.
     static func enqueueAuthor(of post: PostID, for user: UserID, _ sql: Transaction) throws -> QueuedStatement {
-        try sql.enqueue(
+        // The next statement sees what was committed while this one waited.
+        try sql.enqueue("SELECT pg_advisory_xact_lock_shared(\(voters)) FROM place_post p WHERE p.id = \(post)")
+        return try sql.enqueue(
             "SELECT p.user_id FROM place_post p WHERE p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))"
         )
     }
@@ -45,20 +62,20 @@ struct VoteRepository: Sendable {
         return VoteCounts(up: up, down: down, own: vote)
     }
 
-    /// Adds changes of votes to the counts of their posts, oldest first, and ranks these anew. A list that was begun before goes on with
+    /// Adds what votes have changed to the counts of their posts, and ranks these anew. A list that was begun before goes on with
     /// the scores of before: they are kept.
     ///
     /// - Parameters:
-    ///   - most: changes at most.
+    ///   - most: rows at most.
     ///   - score: of a post with these votes.
-    /// - Returns: how many changes were added.
+    /// - Returns: how many rows were added.
     func count(most: Int, score: (_ up: Int64, _ down: Int64, _ postedAt: Instant) -> Double) async throws -> Int {
         try await database.transaction { sql in
             let taken = try await sql.query(
                 """
-                WITH taken AS (DELETE FROM place_vote_change WHERE id IN
-                    (SELECT id FROM place_vote_change ORDER BY id LIMIT \(most) FOR UPDATE SKIP LOCKED) RETURNING post_id, up, down)
-                SELECT post_id, sum(up), sum(down), count(*) FROM taken GROUP BY post_id
+                WITH taken AS (DELETE FROM place_vote_tally WHERE (post_id, connection) IN
+                    (SELECT post_id, connection FROM place_vote_tally LIMIT \(most) FOR UPDATE SKIP LOCKED) RETURNING post_id, up, down)
+                SELECT post_id, sum(up)::bigint, sum(down)::bigint, count(*) FROM taken GROUP BY post_id
                 """
             ).map { try $0.decode(as: (PostID.self, Int64.self, Int64.self, Int64.self)) }
             guard !taken.isEmpty else { return 0 }

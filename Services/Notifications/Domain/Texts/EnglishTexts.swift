@@ -104,6 +104,10 @@ enum EnglishTexts: Texts {
 
     private static func account(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {
         switch kind {
+        case .moderationWarning where values.wording == Wording.postRemoved:
+            NotificationText("⚠️ Your post was removed", "A post of yours breaks our rules. The moderators have removed it.")
+        case .reportUpdate where values.wording == Wording.postRestored:
+            NotificationText("🛡️ Your post is visible again", "It was reported. The moderators have found nothing wrong with it.")
         case .moderationWarning:
             NotificationText(
                 "⚠️ A warning from the moderators",

@@ -114,6 +114,10 @@ enum GermanTexts: Texts {
 
     private static func account(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {
         switch kind {
+        case .moderationWarning where values.wording == Wording.postRemoved:
+            NotificationText("⚠️ Dein Post wurde entfernt", "Er verstößt gegen unsere Regeln. Die Moderation hat ihn entfernt.")
+        case .reportUpdate where values.wording == Wording.postRestored:
+            NotificationText("🛡️ Dein Post ist wieder zu sehen", "Er wurde gemeldet. Die Moderation hat nichts daran auszusetzen.")
         case .moderationWarning:
             NotificationText(
                 "⚠️ Eine Verwarnung der Moderation",

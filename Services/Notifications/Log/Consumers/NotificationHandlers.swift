@@ -114,7 +114,17 @@ struct NotificationHandlers: Sendable {
                 if event.action == .warn {
                     drafts.append(NotificationDraft(NewNotification(user: event.userID, kind: .moderationWarning)))
                 }
-                if let reporter = event.reporterID {
+                if event.action == .remove {
+                    let values = NotificationValues(wording: Wording.postRemoved)
+                    drafts.append(
+                        NotificationDraft(NewNotification(user: event.userID, kind: .moderationWarning, values: values))
+                    )
+                }
+                if event.restored {
+                    let values = NotificationValues(wording: Wording.postRestored)
+                    drafts.append(NotificationDraft(NewNotification(user: event.userID, kind: .reportUpdate, values: values)))
+                }
+                for reporter in (event.reporterID.map { [$0] } ?? []) + event.otherReporterIDs {
                     let wording = event.action == .dismiss ? Wording.noAction : 0
                     let values = NotificationValues(wording: wording)
                     drafts.append(NotificationDraft(NewNotification(user: reporter, kind: .reportUpdate, values: values)))

@@ -11,12 +11,13 @@ internal import SocialDomain
 struct ActionReport: MutationHandler {
     let reports: ReportRepository
     let profiles: ProfileReplica
+    let posts: PostReports
     let mutations: Mutations
 
     func handle(_ request: ActionReportRequest, _ context: CallContext) async throws -> Once<ReportItem> {
         let moderator = try context.requireModerator()
         guard let action = Moderation.Action(rawValue: request.action.rawValue) else {
-            throw ServiceError.validation(field: "action", "must be dismiss, warn, suspend or ban")
+            throw ServiceError.validation(field: "action", "must be dismiss, warn, suspend, ban or remove")
         }
         // As the moderator saw it: a profile that may no longer be seen has no name.
         let profile = try await profile(request.reportID, context)
@@ -31,8 +32,19 @@ struct ActionReport: MutationHandler {
         async throws -> StoredReport
     {
         let id = request.reportID
+        // As a report does: the subject comes before its reports.
+        guard let subject = try await reports.subject(of: id, work.sql) else { throw ServiceError.notFound("report") }
+        try await reports.lockSubject(subject, work.sql)
         guard var report = try await reports.lock(id, work.sql) else { throw ServiceError.notFound("report") }
-        let decision = try Moderation.decide(action, on: report.status, of: report.owner, by: moderator, now: work.now)
+        let isPost = report.subjectType == .post
+        let decision = try Moderation.decide(
+            action,
+            on: report.status,
+            of: report.owner,
+            isPost: isPost,
+            by: moderator,
+            now: work.now
+        )
         try await reports.lockOwner(report.owner, work.sql)
         let record = StoredAction(
             id: work.ids.make(),
@@ -43,6 +55,8 @@ struct ActionReport: MutationHandler {
             note: request.note
         )
         try await reports.store(record, status: decision.status, on: id, work.sql)
+        let effect =
+            isPost ? try await posts.decided(record, status: decision.status, on: report, work) : PostReports.Effect()
         try await work.emit(
             ModerationActionTaken(
                 actionID: record.id,
@@ -52,7 +66,11 @@ struct ActionReport: MutationHandler {
                 until: decision.until,
                 moderatorID: moderator,
                 reportID: id,
-                reporterID: report.reporter
+                reporterID: report.reporter,
+                subjectType: report.subjectType,
+                subjectID: report.subject,
+                otherReporterIDs: effect.otherReporters,
+                restored: effect.isRestored
             )
         )
         (report.status, report.action) = (decision.status, record)

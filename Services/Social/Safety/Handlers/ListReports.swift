@@ -1,14 +1,16 @@
 internal import Bus
 internal import Kernel
+internal import MediaAPI
 internal import Replicas
 internal import ServiceRuntime
 internal import SocialAPI
 internal import SocialDomain
 
-/// Reports of one status for moderators, newest first (SO-9).
+/// Reports of one status for moderators, newest first (SO-9), those of posts with their pictures.
 struct ListReports: QueryHandler {
     let reports: ReportRepository
     let profiles: ProfileReplica
+    let places: PlacesClient
 
     func handle(_ request: ListReportsRequest, _ context: CallContext) async throws -> ListReportsReply {
         _ = try context.requireModerator()
@@ -26,6 +28,26 @@ struct ListReports: QueryHandler {
         )
         let (shown, meta) = page.entries(found) { PageCursor(after: $0.createdAt, $0.id) }
         let owners = try await profiles.profiles(shown.map(\.owner), context: context)
-        return ListReportsReply(reports: shown.map { ReportItem($0, owners[$0.owner]) }, meta: meta)
+        let posts = try await posts(of: shown, context)
+        return ListReportsReply(
+            reports: shown.map { report in
+                var item = ReportItem(report, owners[report.owner])
+                if report.subjectType == .post { item.post = posts[report.subject] }
+                return item
+            },
+            meta: meta
+        )
+    }
+
+    /// The posts of reports. While `media` cannot be asked the queue comes without them.
+    private func posts(of reports: [StoredReport], _ context: CallContext) async throws -> [SubjectID: ReportedPost] {
+        let ids = Set(reports.filter { $0.subjectType == .post }.map { $0.subject.cast(to: Tag.Post.self) })
+        guard !ids.isEmpty else { return [:] }
+        do {
+            let reply = try await places.listReportedPosts(ListReportedPostsRequest(postIDs: Array(ids)), context: context)
+            return Dictionary(reply.posts.map { ($0.id.cast(to: Tag.Subject.self), ReportedPost($0)) }) { first, _ in first }
+        } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {
+            return [:]
+        }
     }
 }

@@ -8,13 +8,15 @@ internal import SocialAPI
 internal import SocialCore
 internal import SocialDomain
 
-/// Reports a user or photo (SO-8). The owner of a photo is stored with the report, so that moderators act on a user whatever becomes of the
-/// photo.
+/// Reports a user, photo or post (SO-8). The owner of a photo or post is stored with the report, so that moderators act on a user whatever
+/// becomes of it. The third reporter of a post hides it: the reply comes when it is.
 struct Report: MutationHandler {
     let reports: ReportRepository
     let friendships: FriendshipRepository
     let profiles: ProfileReplica
     let snaps: SnapsClient
+    let places: PlacesClient
+    let posts: PostReports
     let mutations: Mutations
 
     func handle(_ request: ReportRequest, _ context: CallContext) async throws -> Once<ReportReply> {
@@ -22,7 +24,7 @@ struct Report: MutationHandler {
         if let known: Once<ReportReply> = try await mutations.known(context, request) { return known }
         let owner = try await owner(of: request.subjectType, request.subjectID, for: user, context)
         guard owner != user else { throw ServiceError(.invalidArgument, "CANNOT_REPORT_SELF", "You cannot report yourself.") }
-        return try await mutations.once(context, request) { [reports] work in
+        return try await mutations.once(context, request, protecting: request.subjectID) { [reports, posts] work in
             try await reports.lockSubject(request.subjectID, work.sql)
             let earlier = try await reports.reporters(of: request.subjectType, request.subjectID, work.sql)
             let report = StoredReport(
@@ -47,9 +49,11 @@ struct Report: MutationHandler {
                     subjectID: report.subject,
                     ownerID: owner,
                     reporters: report.reporters,
-                    filedAt: work.now
+                    filedAt: work.now,
+                    reporterID: user
                 )
             )
+            if report.subjectType == .post { try await posts.reported(report, work) }
             return ReportReply(reportID: report.id, status: .pending, createdAt: work.now)
         }
     }
@@ -81,7 +85,16 @@ struct Report: MutationHandler {
                 }
             }
             return owner
-        default: throw ServiceError.notFound("post")
+        case .post:
+            let reply = try await places.findPostOwner(
+                FindPostOwnerRequest(postID: subject.cast(to: Tag.Post.self)),
+                context: context
+            )
+            guard let owner = reply.userID, let profile = try await profiles.profile(owner, context: context),
+                profile.status == .active
+            else { throw ServiceError.notFound("post") }
+            return owner
+        default: throw ServiceError.notFound("subject")
         }
     }
 }

@@ -3,7 +3,9 @@ internal import ServiceRuntime
 
 extension PersonalData {
     /// Reports, by the user and about the user.
-    static let safety = PersonalData([report])
+    static let safety = PersonalData([report, standing])
+
+    private static let standing = PersonalTable("post_standing", users: ["owner": .delete], references: ["post_id"])
 
     private static let report = PersonalTable(
         "report",

@@ -7,7 +7,8 @@ internal import SocialDomain
 /// A report as it is stored.
 struct StoredReport: Sendable {
     var id: ReportID
-    var reporter: UserID
+    /// Nil for an entry of a machine.
+    var reporter: UserID?
     var subjectType: ReportSubject
     var subject: SubjectID
     var owner: UserID
@@ -17,13 +18,17 @@ struct StoredReport: Sendable {
     var status: Moderation.Status
     var createdAt: Instant
     var action: StoredAction?
+    var source = ReportSource.user
+    /// What a machine saw.
+    var labels: [ReportLabel] = []
 }
 
 /// What was done about a report.
 struct StoredAction: Sendable {
     var id: ModerationActionID
     var action: Moderation.Action
-    var moderator: UserID
+    /// Nil for a machine.
+    var moderator: UserID?
     var takenAt: Instant
     var until: Instant?
     var note: String?
@@ -35,7 +40,7 @@ struct ReportRepository: Sendable {
 
     private static let columns: Query = """
         id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at, action_id, action, moderator,
-        taken_at, until, note
+        taken_at, until, note, source, labels, confidences
         """
 
     /// One report of a subject at a time, so that each counts those before it.
@@ -43,23 +48,34 @@ struct ReportRepository: Sendable {
         try await sql.lock(named: "report \(subject)")
     }
 
-    /// How many users have reported a subject.
+    /// How many users have reported a subject; a post: since moderators last decided about it, which answers all reports that are pending.
     func reporters(of type: ReportSubject, _ subject: SubjectID, _ sql: Transaction) async throws -> Int32 {
         try await sql.query(
-            "SELECT count(*)::int FROM report WHERE subject_type = \(type.rawValue) AND subject_id = \(subject)"
+            """
+            SELECT count(*)::int FROM report WHERE subject_type = \(type.rawValue) AND subject_id = \(subject) AND source = 1
+                AND (status = 1 OR subject_type <> \(ReportSubject.post.rawValue))
+            """
         ).first?.decode(as: Int32.self) ?? 0
     }
 
-    /// Stores a report. - Returns: false when this user has reported this subject before.
+    /// Stores a report. - Returns: false when this user has reported this subject before, or such an entry of a machine is pending.
     func insert(_ report: StoredReport, _ sql: Transaction) async throws -> Bool {
         try await sql.execute(
             """
-            INSERT INTO report (id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at)
+            INSERT INTO report (id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at,
+                action_id, action, moderator, taken_at, source, labels, confidences)
             VALUES (\(report.id), \(report.reporter), \(report.subjectType.rawValue), \(report.subject), \(report.owner),
-                \(report.reason.rawValue), \(report.description), \(report.reporters), \(report.status.rawValue), \(report.createdAt))
-            ON CONFLICT (subject_type, subject_id, reporter) DO NOTHING
+                \(report.reason.rawValue), \(report.description), \(report.reporters), \(report.status.rawValue), \(report.createdAt),
+                \(report.action?.id), \(report.action?.action.rawValue), \(report.action?.moderator), \(report.action?.takenAt),
+                \(report.source.rawValue), \(report.labels.map(\.name)), \(report.labels.map(\.confidence)))
+            ON CONFLICT DO NOTHING
             """
         ) == 1
+    }
+
+    /// What a report is about; nil when there is no such report.
+    func subject(of id: ReportID, _ sql: Transaction) async throws -> SubjectID? {
+        try await sql.query("SELECT subject_id FROM report WHERE id = \(id)").first?.decode(as: SubjectID.self)
     }
 
     /// Whose content was reported; nil when there is no such report.
@@ -115,7 +131,11 @@ struct ReportRepository: Sendable {
             reporters: try row.get("reporters"),
             status: Moderation.Status(rawValue: try row.get("status")) ?? .pending,
             createdAt: try row.get("created_at"),
-            action: try action(row)
+            action: try action(row),
+            source: ReportSource(rawValue: Int32(try row.get("source", as: Int16.self))),
+            labels: zip(try row.get("labels", as: [String].self), try row.get("confidences", as: [Double].self)).map {
+                ReportLabel(name: $0, confidence: $1)
+            }
         )
     }
 

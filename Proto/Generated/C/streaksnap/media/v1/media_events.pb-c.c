@@ -142,6 +142,51 @@ void   streaksnap__media__v1__card_shared__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__card_shared__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__post_screened__init
+                     (Streaksnap__Media__V1__PostScreened         *message)
+{
+  static const Streaksnap__Media__V1__PostScreened init_value = STREAKSNAP__MEDIA__V1__POST_SCREENED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__post_screened__get_packed_size
+                     (const Streaksnap__Media__V1__PostScreened *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__post_screened__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__post_screened__pack
+                     (const Streaksnap__Media__V1__PostScreened *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__post_screened__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__post_screened__pack_to_buffer
+                     (const Streaksnap__Media__V1__PostScreened *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__post_screened__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__PostScreened *
+       streaksnap__media__v1__post_screened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__PostScreened *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__post_screened__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__post_screened__free_unpacked
+                     (Streaksnap__Media__V1__PostScreened *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__post_screened__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__snap_posted__field_descriptors[5] =
 {
   {
@@ -372,4 +417,126 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor 
   1,  streaksnap__media__v1__card_shared__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__card_shared__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post_screened__field_descriptors[5] =
+{
+  {
+    "post_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PostScreened, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PostScreened, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "outcome",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PostScreened, outcome),
+    &streaksnap__media__v1__screening_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "labels",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__PostScreened, n_labels),
+    offsetof(Streaksnap__Media__V1__PostScreened, labels),
+    &streaksnap__media__v1__screened_label__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "screened_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PostScreened, screened_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__post_screened__field_indices_by_name[] = {
+  3,   /* field[3] = labels */
+  2,   /* field[2] = outcome */
+  0,   /* field[0] = post_id */
+  4,   /* field[4] = screened_at */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__post_screened__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__post_screened__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.PostScreened",
+  "PostScreened",
+  "Streaksnap__Media__V1__PostScreened",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__PostScreened),
+  5,
+  streaksnap__media__v1__post_screened__field_descriptors,
+  streaksnap__media__v1__post_screened__field_indices_by_name,
+  1,  streaksnap__media__v1__post_screened__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__post_screened__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__media__v1__screening_outcome__enum_values_by_number[4] =
+{
+  { "SCREENING_OUTCOME_UNSPECIFIED", "STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_UNSPECIFIED", 0 },
+  { "SCREENING_OUTCOME_REJECTED", "STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_REJECTED", 1 },
+  { "SCREENING_OUTCOME_DOUBTFUL", "STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_DOUBTFUL", 2 },
+  { "SCREENING_OUTCOME_UNREACHABLE", "STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_UNREACHABLE", 3 },
+};
+static const ProtobufCIntRange streaksnap__media__v1__screening_outcome__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex streaksnap__media__v1__screening_outcome__enum_values_by_name[4] =
+{
+  { "SCREENING_OUTCOME_DOUBTFUL", 2 },
+  { "SCREENING_OUTCOME_REJECTED", 1 },
+  { "SCREENING_OUTCOME_UNREACHABLE", 3 },
+  { "SCREENING_OUTCOME_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__media__v1__screening_outcome__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ScreeningOutcome",
+  "ScreeningOutcome",
+  "Streaksnap__Media__V1__ScreeningOutcome",
+  "streaksnap.media.v1",
+  4,
+  streaksnap__media__v1__screening_outcome__enum_values_by_number,
+  4,
+  streaksnap__media__v1__screening_outcome__enum_values_by_name,
+  1,
+  streaksnap__media__v1__screening_outcome__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -862,142 +862,232 @@ void   streaksnap__media__v1__saved_city__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__saved_city__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__media__v1__presign_post_request__init
-                     (Streaksnap__Media__V1__PresignPostRequest         *message)
+void   streaksnap__media__v1__find_post_owner_request__init
+                     (Streaksnap__Media__V1__FindPostOwnerRequest         *message)
 {
-  static const Streaksnap__Media__V1__PresignPostRequest init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT;
+  static const Streaksnap__Media__V1__FindPostOwnerRequest init_value = STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REQUEST__INIT;
   *message = init_value;
 }
-size_t streaksnap__media__v1__presign_post_request__get_packed_size
-                     (const Streaksnap__Media__V1__PresignPostRequest *message)
+size_t streaksnap__media__v1__find_post_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__media__v1__presign_post_request__pack
-                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+size_t streaksnap__media__v1__find_post_owner_request__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
-                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+size_t streaksnap__media__v1__find_post_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Media__V1__PresignPostRequest *
-       streaksnap__media__v1__presign_post_request__unpack
+Streaksnap__Media__V1__FindPostOwnerRequest *
+       streaksnap__media__v1__find_post_owner_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Media__V1__PresignPostRequest *)
-     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_request__descriptor,
+  return (Streaksnap__Media__V1__FindPostOwnerRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_post_owner_request__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__media__v1__presign_post_request__free_unpacked
-                     (Streaksnap__Media__V1__PresignPostRequest *message,
+void   streaksnap__media__v1__find_post_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerRequest *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__media__v1__presign_post_reply__init
-                     (Streaksnap__Media__V1__PresignPostReply         *message)
+void   streaksnap__media__v1__find_post_owner_reply__init
+                     (Streaksnap__Media__V1__FindPostOwnerReply         *message)
 {
-  static const Streaksnap__Media__V1__PresignPostReply init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT;
+  static const Streaksnap__Media__V1__FindPostOwnerReply init_value = STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY__INIT;
   *message = init_value;
 }
-size_t streaksnap__media__v1__presign_post_reply__get_packed_size
-                     (const Streaksnap__Media__V1__PresignPostReply *message)
+size_t streaksnap__media__v1__find_post_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__media__v1__presign_post_reply__pack
-                     (const Streaksnap__Media__V1__PresignPostReply *message,
+size_t streaksnap__media__v1__find_post_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
-                     (const Streaksnap__Media__V1__PresignPostReply *message,
+size_t streaksnap__media__v1__find_post_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerReply *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Media__V1__PresignPostReply *
-       streaksnap__media__v1__presign_post_reply__unpack
+Streaksnap__Media__V1__FindPostOwnerReply *
+       streaksnap__media__v1__find_post_owner_reply__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Media__V1__PresignPostReply *)
-     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_reply__descriptor,
+  return (Streaksnap__Media__V1__FindPostOwnerReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_post_owner_reply__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__media__v1__presign_post_reply__free_unpacked
-                     (Streaksnap__Media__V1__PresignPostReply *message,
+void   streaksnap__media__v1__find_post_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerReply *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__find_post_owner_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__media__v1__upload_header__init
-                     (Streaksnap__Media__V1__UploadHeader         *message)
+void   streaksnap__media__v1__list_reported_posts_request__init
+                     (Streaksnap__Media__V1__ListReportedPostsRequest         *message)
 {
-  static const Streaksnap__Media__V1__UploadHeader init_value = STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT;
+  static const Streaksnap__Media__V1__ListReportedPostsRequest init_value = STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REQUEST__INIT;
   *message = init_value;
 }
-size_t streaksnap__media__v1__upload_header__get_packed_size
-                     (const Streaksnap__Media__V1__UploadHeader *message)
+size_t streaksnap__media__v1__list_reported_posts_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__media__v1__upload_header__pack
-                     (const Streaksnap__Media__V1__UploadHeader *message,
+size_t streaksnap__media__v1__list_reported_posts_request__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__media__v1__upload_header__pack_to_buffer
-                     (const Streaksnap__Media__V1__UploadHeader *message,
+size_t streaksnap__media__v1__list_reported_posts_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Media__V1__UploadHeader *
-       streaksnap__media__v1__upload_header__unpack
+Streaksnap__Media__V1__ListReportedPostsRequest *
+       streaksnap__media__v1__list_reported_posts_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Media__V1__UploadHeader *)
-     protobuf_c_message_unpack (&streaksnap__media__v1__upload_header__descriptor,
+  return (Streaksnap__Media__V1__ListReportedPostsRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_reported_posts_request__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__media__v1__upload_header__free_unpacked
-                     (Streaksnap__Media__V1__UploadHeader *message,
+void   streaksnap__media__v1__list_reported_posts_request__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsRequest *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[9] =
+void   streaksnap__media__v1__list_reported_posts_reply__init
+                     (Streaksnap__Media__V1__ListReportedPostsReply         *message)
+{
+  static const Streaksnap__Media__V1__ListReportedPostsReply init_value = STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_reported_posts_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListReportedPostsReply *
+       streaksnap__media__v1__list_reported_posts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListReportedPostsReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_reported_posts_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_reported_posts_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__screened_label__init
+                     (Streaksnap__Media__V1__ScreenedLabel         *message)
+{
+  static const Streaksnap__Media__V1__ScreenedLabel init_value = STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__screened_label__get_packed_size
+                     (const Streaksnap__Media__V1__ScreenedLabel *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__screened_label__pack
+                     (const Streaksnap__Media__V1__ScreenedLabel *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__screened_label__pack_to_buffer
+                     (const Streaksnap__Media__V1__ScreenedLabel *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ScreenedLabel *
+       streaksnap__media__v1__screened_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ScreenedLabel *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__screened_label__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__screened_label__free_unpacked
+                     (Streaksnap__Media__V1__ScreenedLabel *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
 {
   {
     "photo",
@@ -1083,30 +1173,6 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "video",
-    8,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_MESSAGE,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__CreatePostRequest, video),
-    &streaksnap__common__v1__blob__descriptor,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "upload_id",
-    9,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Media__V1__CreatePostRequest, _upload_id_case),
-    offsetof(Streaksnap__Media__V1__CreatePostRequest, upload_id),
-    NULL,
-    &protobuf_c_empty_string,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned streaksnap__media__v1__create_post_request__field_indices_by_name[] = {
   4,   /* field[4] = caption */
@@ -1116,13 +1182,11 @@ static const unsigned streaksnap__media__v1__create_post_request__field_indices_
   0,   /* field[0] = photo */
   1,   /* field[1] = post_id */
   5,   /* field[5] = precision */
-  8,   /* field[8] = upload_id */
-  7,   /* field[7] = video */
 };
 static const ProtobufCIntRange streaksnap__media__v1__create_post_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__descriptor =
 {
@@ -1132,7 +1196,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__des
   "Streaksnap__Media__V1__CreatePostRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__CreatePostRequest),
-  9,
+  7,
   streaksnap__media__v1__create_post_request__field_descriptors,
   streaksnap__media__v1__create_post_request__field_indices_by_name,
   1,  streaksnap__media__v1__create_post_request__number_ranges,
@@ -1177,7 +1241,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_reply__descr
   (ProtobufCMessageInit) streaksnap__media__v1__create_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[22] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[20] =
 {
   {
     "id",
@@ -1408,39 +1472,15 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descrip
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "video_url",
-    30,
+    "reported_by_me",
+    40,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Media__V1__Post, _video_url_case),
-    offsetof(Streaksnap__Media__V1__Post, video_url),
-    NULL,
-    &protobuf_c_empty_string,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "poster_url",
-    31,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Media__V1__Post, _poster_url_case),
-    offsetof(Streaksnap__Media__V1__Post, poster_url),
-    NULL,
-    &protobuf_c_empty_string,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "duration_ms",
-    32,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_INT64,
-    offsetof(Streaksnap__Media__V1__Post, _duration_ms_case),
-    offsetof(Streaksnap__Media__V1__Post, duration_ms),
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Post, reported_by_me),
     NULL,
     NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
@@ -1449,7 +1489,6 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   7,   /* field[7] = caption */
   12,   /* field[12] = captured_at */
   15,   /* field[15] = down */
-  21,   /* field[21] = duration_ms */
   11,   /* field[11] = geohash */
   6,   /* field[6] = height */
   18,   /* field[18] = hidden */
@@ -1459,20 +1498,19 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   17,   /* field[17] = my_vote */
   3,   /* field[3] = photo_url */
   13,   /* field[13] = posted_at */
-  20,   /* field[20] = poster_url */
   10,   /* field[10] = precision */
+  19,   /* field[19] = reported_by_me */
   4,   /* field[4] = thumbnail_url */
   2,   /* field[2] = type */
   14,   /* field[14] = up */
-  19,   /* field[19] = video_url */
   16,   /* field[16] = vote_count */
   5,   /* field[5] = width */
 };
 static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 30, 19 },
-  { 0, 22 }
+  { 40, 19 },
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
 {
@@ -1482,7 +1520,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
   "Streaksnap__Media__V1__Post",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__Post),
-  22,
+  20,
   streaksnap__media__v1__post__field_descriptors,
   streaksnap__media__v1__post__field_indices_by_name,
   2,  streaksnap__media__v1__post__number_ranges,
@@ -2356,161 +2394,159 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor =
   (ProtobufCMessageInit) streaksnap__media__v1__saved_city__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_post_owner_request__field_descriptors[1] =
 {
   {
-    "size",
+    "post_id",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_INT64,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostRequest, size),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "type",
-    2,
-    PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostRequest, type),
+    offsetof(Streaksnap__Media__V1__FindPostOwnerRequest, post_id),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+};
+static const unsigned streaksnap__media__v1__find_post_owner_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__find_post_owner_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.FindPostOwnerRequest",
+  "FindPostOwnerRequest",
+  "Streaksnap__Media__V1__FindPostOwnerRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__FindPostOwnerRequest),
+  1,
+  streaksnap__media__v1__find_post_owner_request__field_descriptors,
+  streaksnap__media__v1__find_post_owner_request__field_indices_by_name,
+  1,  streaksnap__media__v1__find_post_owner_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_post_owner_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_post_owner_reply__field_descriptors[1] =
+{
   {
-    "sha256",
-    3,
+    "user_id",
+    1,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostRequest, sha256),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "post_id",
-    4,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Media__V1__PresignPostRequest, _post_id_case),
-    offsetof(Streaksnap__Media__V1__PresignPostRequest, post_id),
+    offsetof(Streaksnap__Media__V1__FindPostOwnerReply, _user_id_case),
+    offsetof(Streaksnap__Media__V1__FindPostOwnerReply, user_id),
     NULL,
     &protobuf_c_empty_string,
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__media__v1__presign_post_request__field_indices_by_name[] = {
-  3,   /* field[3] = post_id */
-  2,   /* field[2] = sha256 */
-  0,   /* field[0] = size */
-  1,   /* field[1] = type */
+static const unsigned streaksnap__media__v1__find_post_owner_reply__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
 };
-static const ProtobufCIntRange streaksnap__media__v1__presign_post_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__find_post_owner_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 1 }
 };
-const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor =
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.media.v1.PresignPostRequest",
-  "PresignPostRequest",
-  "Streaksnap__Media__V1__PresignPostRequest",
+  "streaksnap.media.v1.FindPostOwnerReply",
+  "FindPostOwnerReply",
+  "Streaksnap__Media__V1__FindPostOwnerReply",
   "streaksnap.media.v1",
-  sizeof(Streaksnap__Media__V1__PresignPostRequest),
-  4,
-  streaksnap__media__v1__presign_post_request__field_descriptors,
-  streaksnap__media__v1__presign_post_request__field_indices_by_name,
-  1,  streaksnap__media__v1__presign_post_request__number_ranges,
-  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_request__init,
+  sizeof(Streaksnap__Media__V1__FindPostOwnerReply),
+  1,
+  streaksnap__media__v1__find_post_owner_reply__field_descriptors,
+  streaksnap__media__v1__find_post_owner_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__find_post_owner_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_post_owner_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_reply__field_descriptors[4] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_reported_posts_request__field_descriptors[1] =
 {
   {
-    "upload_id",
+    "post_ids",
     1,
-    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_LABEL_REPEATED,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostReply, upload_id),
+    offsetof(Streaksnap__Media__V1__ListReportedPostsRequest, n_post_ids),
+    offsetof(Streaksnap__Media__V1__ListReportedPostsRequest, post_ids),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+};
+static const unsigned streaksnap__media__v1__list_reported_posts_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_ids */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_reported_posts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListReportedPostsRequest",
+  "ListReportedPostsRequest",
+  "Streaksnap__Media__V1__ListReportedPostsRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListReportedPostsRequest),
+  1,
+  streaksnap__media__v1__list_reported_posts_request__field_descriptors,
+  streaksnap__media__v1__list_reported_posts_request__field_indices_by_name,
+  1,  streaksnap__media__v1__list_reported_posts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_reported_posts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_reported_posts_reply__field_descriptors[1] =
+{
   {
-    "url",
-    2,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostReply, url),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "headers",
-    3,
+    "posts",
+    1,
     PROTOBUF_C_LABEL_REPEATED,
     PROTOBUF_C_TYPE_MESSAGE,
-    offsetof(Streaksnap__Media__V1__PresignPostReply, n_headers),
-    offsetof(Streaksnap__Media__V1__PresignPostReply, headers),
-    &streaksnap__media__v1__upload_header__descriptor,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "expires_at",
-    4,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_MESSAGE,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__PresignPostReply, expires_at),
-    &google__protobuf__timestamp__descriptor,
+    offsetof(Streaksnap__Media__V1__ListReportedPostsReply, n_posts),
+    offsetof(Streaksnap__Media__V1__ListReportedPostsReply, posts),
+    &streaksnap__media__v1__post__descriptor,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__media__v1__presign_post_reply__field_indices_by_name[] = {
-  3,   /* field[3] = expires_at */
-  2,   /* field[2] = headers */
-  0,   /* field[0] = upload_id */
-  1,   /* field[1] = url */
+static const unsigned streaksnap__media__v1__list_reported_posts_reply__field_indices_by_name[] = {
+  0,   /* field[0] = posts */
 };
-static const ProtobufCIntRange streaksnap__media__v1__presign_post_reply__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__list_reported_posts_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 1 }
 };
-const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor =
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_reply__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.media.v1.PresignPostReply",
-  "PresignPostReply",
-  "Streaksnap__Media__V1__PresignPostReply",
+  "streaksnap.media.v1.ListReportedPostsReply",
+  "ListReportedPostsReply",
+  "Streaksnap__Media__V1__ListReportedPostsReply",
   "streaksnap.media.v1",
-  sizeof(Streaksnap__Media__V1__PresignPostReply),
-  4,
-  streaksnap__media__v1__presign_post_reply__field_descriptors,
-  streaksnap__media__v1__presign_post_reply__field_indices_by_name,
-  1,  streaksnap__media__v1__presign_post_reply__number_ranges,
-  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_reply__init,
+  sizeof(Streaksnap__Media__V1__ListReportedPostsReply),
+  1,
+  streaksnap__media__v1__list_reported_posts_reply__field_descriptors,
+  streaksnap__media__v1__list_reported_posts_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__list_reported_posts_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_reported_posts_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_header__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__screened_label__field_descriptors[2] =
 {
   {
     "name",
@@ -2518,46 +2554,46 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_header__fiel
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__UploadHeader, name),
+    offsetof(Streaksnap__Media__V1__ScreenedLabel, name),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "value",
+    "confidence",
     2,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_DOUBLE,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Media__V1__UploadHeader, value),
+    offsetof(Streaksnap__Media__V1__ScreenedLabel, confidence),
     NULL,
-    &protobuf_c_empty_string,
+    NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__media__v1__upload_header__field_indices_by_name[] = {
+static const unsigned streaksnap__media__v1__screened_label__field_indices_by_name[] = {
+  1,   /* field[1] = confidence */
   0,   /* field[0] = name */
-  1,   /* field[1] = value */
 };
-static const ProtobufCIntRange streaksnap__media__v1__upload_header__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__screened_label__number_ranges[1 + 1] =
 {
   { 1, 0 },
   { 0, 2 }
 };
-const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor =
+const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.media.v1.UploadHeader",
-  "UploadHeader",
-  "Streaksnap__Media__V1__UploadHeader",
+  "streaksnap.media.v1.ScreenedLabel",
+  "ScreenedLabel",
+  "Streaksnap__Media__V1__ScreenedLabel",
   "streaksnap.media.v1",
-  sizeof(Streaksnap__Media__V1__UploadHeader),
+  sizeof(Streaksnap__Media__V1__ScreenedLabel),
   2,
-  streaksnap__media__v1__upload_header__field_descriptors,
-  streaksnap__media__v1__upload_header__field_indices_by_name,
-  1,  streaksnap__media__v1__upload_header__number_ranges,
-  (ProtobufCMessageInit) streaksnap__media__v1__upload_header__init,
+  streaksnap__media__v1__screened_label__field_descriptors,
+  streaksnap__media__v1__screened_label__field_indices_by_name,
+  1,  streaksnap__media__v1__screened_label__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__screened_label__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -502,6 +502,96 @@ void   streaksnap__social__v1__report_item__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__report_item__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__report_label__init
+                     (Streaksnap__Social__V1__ReportLabel         *message)
+{
+  static const Streaksnap__Social__V1__ReportLabel init_value = STREAKSNAP__SOCIAL__V1__REPORT_LABEL__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__report_label__get_packed_size
+                     (const Streaksnap__Social__V1__ReportLabel *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_label__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__report_label__pack
+                     (const Streaksnap__Social__V1__ReportLabel *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_label__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__report_label__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportLabel *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_label__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportLabel *
+       streaksnap__social__v1__report_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportLabel *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__report_label__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__report_label__free_unpacked
+                     (Streaksnap__Social__V1__ReportLabel *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__report_label__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__reported_post__init
+                     (Streaksnap__Social__V1__ReportedPost         *message)
+{
+  static const Streaksnap__Social__V1__ReportedPost init_value = STREAKSNAP__SOCIAL__V1__REPORTED_POST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__reported_post__get_packed_size
+                     (const Streaksnap__Social__V1__ReportedPost *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__reported_post__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__reported_post__pack
+                     (const Streaksnap__Social__V1__ReportedPost *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__reported_post__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__reported_post__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportedPost *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__reported_post__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportedPost *
+       streaksnap__social__v1__reported_post__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportedPost *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__reported_post__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__reported_post__free_unpacked
+                     (Streaksnap__Social__V1__ReportedPost *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__reported_post__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__social__v1__moderation_record__init
                      (Streaksnap__Social__V1__ModerationRecord         *message)
 {
@@ -1289,7 +1379,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_reply__des
   (ProtobufCMessageInit) streaksnap__social__v1__list_reports_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__report_item__field_descriptors[11] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_item__field_descriptors[14] =
 {
   {
     "report_id",
@@ -1380,11 +1470,11 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__report_item__field
     8,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, _reporter_id_case),
     offsetof(Streaksnap__Social__V1__ReportItem, reporter_id),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -1423,16 +1513,55 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__report_item__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "source",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, source),
+    &streaksnap__social__v1__report_source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "labels",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__ReportItem, n_labels),
+    offsetof(Streaksnap__Social__V1__ReportItem, labels),
+    &streaksnap__social__v1__report_label__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "post",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, post),
+    &streaksnap__social__v1__reported_post__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__report_item__field_indices_by_name[] = {
   10,   /* field[10] = action */
   6,   /* field[6] = created_at */
   4,   /* field[4] = description */
+  12,   /* field[12] = labels */
   8,   /* field[8] = owner */
+  13,   /* field[13] = post */
   3,   /* field[3] = reason */
   0,   /* field[0] = report_id */
   7,   /* field[7] = reporter_id */
   9,   /* field[9] = reporters */
+  11,   /* field[11] = source */
   5,   /* field[5] = status */
   2,   /* field[2] = subject_id */
   1,   /* field[1] = subject_type */
@@ -1440,7 +1569,7 @@ static const unsigned streaksnap__social__v1__report_item__field_indices_by_name
 static const ProtobufCIntRange streaksnap__social__v1__report_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__report_item__descriptor =
 {
@@ -1450,11 +1579,178 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__report_item__descriptor
   "Streaksnap__Social__V1__ReportItem",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__ReportItem),
-  11,
+  14,
   streaksnap__social__v1__report_item__field_descriptors,
   streaksnap__social__v1__report_item__field_indices_by_name,
   1,  streaksnap__social__v1__report_item__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__report_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_label__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportLabel, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "confidence",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportLabel, confidence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__report_label__field_indices_by_name[] = {
+  1,   /* field[1] = confidence */
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_label__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__report_label__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportLabel",
+  "ReportLabel",
+  "Streaksnap__Social__V1__ReportLabel",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportLabel),
+  2,
+  streaksnap__social__v1__report_label__field_descriptors,
+  streaksnap__social__v1__report_label__field_indices_by_name,
+  1,  streaksnap__social__v1__report_label__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__report_label__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__reported_post__field_descriptors[7] =
+{
+  {
+    "photo_url",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, photo_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "thumbnail_url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, thumbnail_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "caption",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ReportedPost, _caption_case),
+    offsetof(Streaksnap__Social__V1__ReportedPost, caption),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "latitude",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, latitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longitude",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, longitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, posted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "hidden",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportedPost, hidden),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__reported_post__field_indices_by_name[] = {
+  2,   /* field[2] = caption */
+  6,   /* field[6] = hidden */
+  3,   /* field[3] = latitude */
+  4,   /* field[4] = longitude */
+  0,   /* field[0] = photo_url */
+  5,   /* field[5] = posted_at */
+  1,   /* field[1] = thumbnail_url */
+};
+static const ProtobufCIntRange streaksnap__social__v1__reported_post__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__reported_post__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportedPost",
+  "ReportedPost",
+  "Streaksnap__Social__V1__ReportedPost",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportedPost),
+  7,
+  streaksnap__social__v1__reported_post__field_descriptors,
+  streaksnap__social__v1__reported_post__field_indices_by_name,
+  1,  streaksnap__social__v1__reported_post__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__reported_post__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_record__field_descriptors[6] =
@@ -1488,11 +1784,11 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_record_
     3,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, _moderator_id_case),
     offsetof(Streaksnap__Social__V1__ModerationRecord, moderator_id),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -1816,21 +2112,23 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__block_state__descriptor
   (ProtobufCMessageInit) streaksnap__social__v1__block_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__social__v1__moderation_action__enum_values_by_number[5] =
+static const ProtobufCEnumValue streaksnap__social__v1__moderation_action__enum_values_by_number[6] =
 {
   { "MODERATION_ACTION_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED", 0 },
   { "MODERATION_ACTION_DISMISS", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS", 1 },
   { "MODERATION_ACTION_WARN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN", 2 },
   { "MODERATION_ACTION_SUSPEND", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND", 3 },
   { "MODERATION_ACTION_BAN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN", 4 },
+  { "MODERATION_ACTION_REMOVE", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_REMOVE", 5 },
 };
 static const ProtobufCIntRange streaksnap__social__v1__moderation_action__value_ranges[] = {
-{0, 0},{0, 5}
+{0, 0},{0, 6}
 };
-static const ProtobufCEnumValueIndex streaksnap__social__v1__moderation_action__enum_values_by_name[5] =
+static const ProtobufCEnumValueIndex streaksnap__social__v1__moderation_action__enum_values_by_name[6] =
 {
   { "MODERATION_ACTION_BAN", 4 },
   { "MODERATION_ACTION_DISMISS", 1 },
+  { "MODERATION_ACTION_REMOVE", 5 },
   { "MODERATION_ACTION_SUSPEND", 3 },
   { "MODERATION_ACTION_UNSPECIFIED", 0 },
   { "MODERATION_ACTION_WARN", 2 },
@@ -1842,9 +2140,9 @@ const ProtobufCEnumDescriptor streaksnap__social__v1__moderation_action__descrip
   "ModerationAction",
   "Streaksnap__Social__V1__ModerationAction",
   "streaksnap.social.v1",
-  5,
+  6,
   streaksnap__social__v1__moderation_action__enum_values_by_number,
-  5,
+  6,
   streaksnap__social__v1__moderation_action__enum_values_by_name,
   1,
   streaksnap__social__v1__moderation_action__value_ranges,
@@ -1946,5 +2244,39 @@ const ProtobufCEnumDescriptor streaksnap__social__v1__report_status__descriptor 
   streaksnap__social__v1__report_status__enum_values_by_name,
   1,
   streaksnap__social__v1__report_status__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__report_source__enum_values_by_number[5] =
+{
+  { "REPORT_SOURCE_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_UNSPECIFIED", 0 },
+  { "REPORT_SOURCE_USER", "STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_USER", 1 },
+  { "REPORT_SOURCE_LABELS", "STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_LABELS", 2 },
+  { "REPORT_SOURCE_UNREACHABLE", "STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_UNREACHABLE", 3 },
+  { "REPORT_SOURCE_OFTEN_HIDDEN", "STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_OFTEN_HIDDEN", 4 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_source__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__report_source__enum_values_by_name[5] =
+{
+  { "REPORT_SOURCE_LABELS", 2 },
+  { "REPORT_SOURCE_OFTEN_HIDDEN", 4 },
+  { "REPORT_SOURCE_UNREACHABLE", 3 },
+  { "REPORT_SOURCE_UNSPECIFIED", 0 },
+  { "REPORT_SOURCE_USER", 1 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__report_source__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportSource",
+  "ReportSource",
+  "Streaksnap__Social__V1__ReportSource",
+  "streaksnap.social.v1",
+  5,
+  streaksnap__social__v1__report_source__enum_values_by_number,
+  5,
+  streaksnap__social__v1__report_source__enum_values_by_name,
+  1,
+  streaksnap__social__v1__report_source__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -367,6 +367,51 @@ void   streaksnap__social__v1__moderation_action_taken__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__post_standing_changed__init
+                     (Streaksnap__Social__V1__PostStandingChanged         *message)
+{
+  static const Streaksnap__Social__V1__PostStandingChanged init_value = STREAKSNAP__SOCIAL__V1__POST_STANDING_CHANGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__post_standing_changed__get_packed_size
+                     (const Streaksnap__Social__V1__PostStandingChanged *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__post_standing_changed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__post_standing_changed__pack
+                     (const Streaksnap__Social__V1__PostStandingChanged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__post_standing_changed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__post_standing_changed__pack_to_buffer
+                     (const Streaksnap__Social__V1__PostStandingChanged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__post_standing_changed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__PostStandingChanged *
+       streaksnap__social__v1__post_standing_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__PostStandingChanged *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__post_standing_changed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__post_standing_changed__free_unpacked
+                     (Streaksnap__Social__V1__PostStandingChanged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__post_standing_changed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__social__v1__circle_changed__init
                      (Streaksnap__Social__V1__CircleChanged         *message)
 {
@@ -880,7 +925,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__user_unblocked__descrip
   (ProtobufCMessageInit) streaksnap__social__v1__user_unblocked__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__report_filed__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_filed__field_descriptors[7] =
 {
   {
     "report_id",
@@ -954,11 +999,24 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__report_filed__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reporter_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ReportFiled, _reporter_id_case),
+    offsetof(Streaksnap__Social__V1__ReportFiled, reporter_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__report_filed__field_indices_by_name[] = {
   5,   /* field[5] = filed_at */
   3,   /* field[3] = owner_id */
   0,   /* field[0] = report_id */
+  6,   /* field[6] = reporter_id */
   4,   /* field[4] = reporters */
   2,   /* field[2] = subject_id */
   1,   /* field[1] = subject_type */
@@ -966,7 +1024,7 @@ static const unsigned streaksnap__social__v1__report_filed__field_indices_by_nam
 static const ProtobufCIntRange streaksnap__social__v1__report_filed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descriptor =
 {
@@ -976,14 +1034,14 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descripto
   "Streaksnap__Social__V1__ReportFiled",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__ReportFiled),
-  6,
+  7,
   streaksnap__social__v1__report_filed__field_descriptors,
   streaksnap__social__v1__report_filed__field_indices_by_name,
   1,  streaksnap__social__v1__report_filed__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__report_filed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[8] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[12] =
 {
   {
     "action_id",
@@ -1081,13 +1139,65 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "subject_type",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, subject_type),
+    &streaksnap__social__v1__report_subject__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_id",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, subject_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "other_reporter_ids",
+    11,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, n_other_reporter_ids),
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, other_reporter_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "restored",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, restored),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__moderation_action_taken__field_indices_by_name[] = {
   2,   /* field[2] = action */
   0,   /* field[0] = action_id */
   5,   /* field[5] = moderator_id */
+  10,   /* field[10] = other_reporter_ids */
   6,   /* field[6] = report_id */
   7,   /* field[7] = reporter_id */
+  11,   /* field[11] = restored */
+  9,   /* field[9] = subject_id */
+  8,   /* field[8] = subject_type */
   3,   /* field[3] = taken_at */
   4,   /* field[4] = until */
   1,   /* field[1] = user_id */
@@ -1095,7 +1205,7 @@ static const unsigned streaksnap__social__v1__moderation_action_taken__field_ind
 static const ProtobufCIntRange streaksnap__social__v1__moderation_action_taken__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor =
 {
@@ -1105,11 +1215,88 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken
   "Streaksnap__Social__V1__ModerationActionTaken",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__ModerationActionTaken),
-  8,
+  12,
   streaksnap__social__v1__moderation_action_taken__field_descriptors,
   streaksnap__social__v1__moderation_action_taken__field_indices_by_name,
   1,  streaksnap__social__v1__moderation_action_taken__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__moderation_action_taken__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__post_standing_changed__field_descriptors[4] =
+{
+  {
+    "post_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__PostStandingChanged, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__PostStandingChanged, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "hidden",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__PostStandingChanged, hidden),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "removed",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__PostStandingChanged, removed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__post_standing_changed__field_indices_by_name[] = {
+  2,   /* field[2] = hidden */
+  0,   /* field[0] = post_id */
+  3,   /* field[3] = removed */
+  1,   /* field[1] = version */
+};
+static const ProtobufCIntRange streaksnap__social__v1__post_standing_changed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__post_standing_changed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.PostStandingChanged",
+  "PostStandingChanged",
+  "Streaksnap__Social__V1__PostStandingChanged",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__PostStandingChanged),
+  4,
+  streaksnap__social__v1__post_standing_changed__field_descriptors,
+  streaksnap__social__v1__post_standing_changed__field_indices_by_name,
+  1,  streaksnap__social__v1__post_standing_changed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__post_standing_changed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__social__v1__circle_changed__field_descriptors[5] =

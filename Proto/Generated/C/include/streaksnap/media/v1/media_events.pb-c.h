@@ -15,14 +15,23 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/media/v1/places.pb-c.h"
 
 typedef struct Streaksnap__Media__V1__SnapPosted Streaksnap__Media__V1__SnapPosted;
 typedef struct Streaksnap__Media__V1__AvatarChanged Streaksnap__Media__V1__AvatarChanged;
 typedef struct Streaksnap__Media__V1__CardShared Streaksnap__Media__V1__CardShared;
+typedef struct Streaksnap__Media__V1__PostScreened Streaksnap__Media__V1__PostScreened;
 
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Media__V1__ScreeningOutcome {
+  STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_UNSPECIFIED = 0,
+  STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_REJECTED = 1,
+  STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_DOUBTFUL = 2,
+  STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_UNREACHABLE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME)
+} Streaksnap__Media__V1__ScreeningOutcome;
 
 /* --- messages --- */
 
@@ -64,6 +73,21 @@ struct  Streaksnap__Media__V1__CardShared
 #define STREAKSNAP__MEDIA__V1__CARD_SHARED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__card_shared__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Media__V1__PostScreened
+{
+  ProtobufCMessage base;
+  char *post_id;
+  char *user_id;
+  Streaksnap__Media__V1__ScreeningOutcome outcome;
+  size_t n_labels;
+  Streaksnap__Media__V1__ScreenedLabel **labels;
+  Google__Protobuf__Timestamp *screened_at;
+};
+#define STREAKSNAP__MEDIA__V1__POST_SCREENED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__post_screened__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__SCREENING_OUTCOME__SCREENING_OUTCOME_UNSPECIFIED, 0,NULL, NULL }
 
 
 /* Streaksnap__Media__V1__SnapPosted methods */
@@ -123,6 +147,25 @@ Streaksnap__Media__V1__CardShared *
 void   streaksnap__media__v1__card_shared__free_unpacked
                      (Streaksnap__Media__V1__CardShared *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__PostScreened methods */
+void   streaksnap__media__v1__post_screened__init
+                     (Streaksnap__Media__V1__PostScreened         *message);
+size_t streaksnap__media__v1__post_screened__get_packed_size
+                     (const Streaksnap__Media__V1__PostScreened   *message);
+size_t streaksnap__media__v1__post_screened__pack
+                     (const Streaksnap__Media__V1__PostScreened   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__post_screened__pack_to_buffer
+                     (const Streaksnap__Media__V1__PostScreened   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__PostScreened *
+       streaksnap__media__v1__post_screened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__post_screened__free_unpacked
+                     (Streaksnap__Media__V1__PostScreened *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
@@ -134,15 +177,20 @@ typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
 typedef void (*Streaksnap__Media__V1__CardShared_Closure)
                  (const Streaksnap__Media__V1__CardShared *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__PostScreened_Closure)
+                 (const Streaksnap__Media__V1__PostScreened *message,
+                  void *closure_data);
 
 /* --- services --- */
 
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__media__v1__screening_outcome__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__post_screened__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -36,9 +36,11 @@ typedef struct Streaksnap__Media__V1__SetFavoriteCityRequest Streaksnap__Media__
 typedef struct Streaksnap__Media__V1__ClearFavoriteCityRequest Streaksnap__Media__V1__ClearFavoriteCityRequest;
 typedef struct Streaksnap__Media__V1__SavedCitiesReply Streaksnap__Media__V1__SavedCitiesReply;
 typedef struct Streaksnap__Media__V1__SavedCity Streaksnap__Media__V1__SavedCity;
-typedef struct Streaksnap__Media__V1__PresignPostRequest Streaksnap__Media__V1__PresignPostRequest;
-typedef struct Streaksnap__Media__V1__PresignPostReply Streaksnap__Media__V1__PresignPostReply;
-typedef struct Streaksnap__Media__V1__UploadHeader Streaksnap__Media__V1__UploadHeader;
+typedef struct Streaksnap__Media__V1__FindPostOwnerRequest Streaksnap__Media__V1__FindPostOwnerRequest;
+typedef struct Streaksnap__Media__V1__FindPostOwnerReply Streaksnap__Media__V1__FindPostOwnerReply;
+typedef struct Streaksnap__Media__V1__ListReportedPostsRequest Streaksnap__Media__V1__ListReportedPostsRequest;
+typedef struct Streaksnap__Media__V1__ListReportedPostsReply Streaksnap__Media__V1__ListReportedPostsReply;
+typedef struct Streaksnap__Media__V1__ScreenedLabel Streaksnap__Media__V1__ScreenedLabel;
 
 
 /* --- enums --- */
@@ -76,18 +78,11 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__CASE)
 } Streaksnap__Media__V1__CreatePostRequest__PrecisionCase;
 
-typedef enum {
-  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET = 0,
-  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID_UPLOAD_ID = 9
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__CASE)
-} Streaksnap__Media__V1__CreatePostRequest__UploadIdCase;
-
 struct  Streaksnap__Media__V1__CreatePostRequest
 {
   ProtobufCMessage base;
   Streaksnap__Common__V1__Blob *photo;
   Google__Protobuf__Timestamp *captured_at;
-  Streaksnap__Common__V1__Blob *video;
   Streaksnap__Media__V1__CreatePostRequest__PostIdCase _post_id_case;
   union {
     char *post_id;
@@ -108,14 +103,10 @@ struct  Streaksnap__Media__V1__CreatePostRequest
   union {
     char *precision;
   };
-  Streaksnap__Media__V1__CreatePostRequest__UploadIdCase _upload_id_case;
-  union {
-    char *upload_id;
-  };
 };
 #define STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__create_post_request__descriptor) \
-    , NULL, NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET, {0} }
+    , NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__CreatePostReply
@@ -140,24 +131,6 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___MY_VOTE__CASE)
 } Streaksnap__Media__V1__Post__MyVoteCase;
 
-typedef enum {
-  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET = 0,
-  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL_VIDEO_URL = 30
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__CASE)
-} Streaksnap__Media__V1__Post__VideoUrlCase;
-
-typedef enum {
-  STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET = 0,
-  STREAKSNAP__MEDIA__V1__POST___POSTER_URL_POSTER_URL = 31
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___POSTER_URL__CASE)
-} Streaksnap__Media__V1__Post__PosterUrlCase;
-
-typedef enum {
-  STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET = 0,
-  STREAKSNAP__MEDIA__V1__POST___DURATION_MS_DURATION_MS = 32
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___DURATION_MS__CASE)
-} Streaksnap__Media__V1__Post__DurationMsCase;
-
 struct  Streaksnap__Media__V1__Post
 {
   ProtobufCMessage base;
@@ -178,6 +151,7 @@ struct  Streaksnap__Media__V1__Post
   int64_t down;
   int64_t vote_count;
   protobuf_c_boolean hidden;
+  protobuf_c_boolean reported_by_me;
   Streaksnap__Media__V1__Post__CaptionCase _caption_case;
   union {
     char *caption;
@@ -186,22 +160,10 @@ struct  Streaksnap__Media__V1__Post
   union {
     char *my_vote;
   };
-  Streaksnap__Media__V1__Post__VideoUrlCase _video_url_case;
-  union {
-    char *video_url;
-  };
-  Streaksnap__Media__V1__Post__PosterUrlCase _poster_url_case;
-  union {
-    char *poster_url;
-  };
-  Streaksnap__Media__V1__Post__DurationMsCase _duration_ms_case;
-  union {
-    int64_t duration_ms;
-  };
 };
 #define STREAKSNAP__MEDIA__V1__POST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__post__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0} }
 
 
 typedef enum {
@@ -504,51 +466,66 @@ struct  Streaksnap__Media__V1__SavedCity
     , (char *)protobuf_c_empty_string, 0, 0 }
 
 
-typedef enum {
-  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET = 0,
-  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID_POST_ID = 4
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__CASE)
-} Streaksnap__Media__V1__PresignPostRequest__PostIdCase;
-
-struct  Streaksnap__Media__V1__PresignPostRequest
+struct  Streaksnap__Media__V1__FindPostOwnerRequest
 {
   ProtobufCMessage base;
-  int64_t size;
-  char *type;
-  char *sha256;
-  Streaksnap__Media__V1__PresignPostRequest__PostIdCase _post_id_case;
+  char *post_id;
+};
+#define STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_post_owner_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID_USER_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__CASE)
+} Streaksnap__Media__V1__FindPostOwnerReply__UserIdCase;
+
+struct  Streaksnap__Media__V1__FindPostOwnerReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Media__V1__FindPostOwnerReply__UserIdCase _user_id_case;
   union {
-    char *post_id;
+    char *user_id;
   };
 };
-#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_request__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET, {0} }
+#define STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_post_owner_reply__descriptor) \
+    , STREAKSNAP__MEDIA__V1__FIND_POST_OWNER_REPLY___USER_ID__NOT_SET, {0} }
 
 
-struct  Streaksnap__Media__V1__PresignPostReply
+struct  Streaksnap__Media__V1__ListReportedPostsRequest
 {
   ProtobufCMessage base;
-  char *upload_id;
-  char *url;
-  size_t n_headers;
-  Streaksnap__Media__V1__UploadHeader **headers;
-  Google__Protobuf__Timestamp *expires_at;
+  size_t n_post_ids;
+  char **post_ids;
 };
-#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_reply__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL }
+#define STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_reported_posts_request__descriptor) \
+    , 0,NULL }
 
 
-struct  Streaksnap__Media__V1__UploadHeader
+struct  Streaksnap__Media__V1__ListReportedPostsReply
+{
+  ProtobufCMessage base;
+  size_t n_posts;
+  Streaksnap__Media__V1__Post **posts;
+};
+#define STREAKSNAP__MEDIA__V1__LIST_REPORTED_POSTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_reported_posts_reply__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Media__V1__ScreenedLabel
 {
   ProtobufCMessage base;
   char *name;
-  char *value;
+  double confidence;
 };
-#define STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_header__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+#define STREAKSNAP__MEDIA__V1__SCREENED_LABEL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__screened_label__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
 
 
 /* Streaksnap__Media__V1__CreatePostRequest methods */
@@ -912,62 +889,100 @@ Streaksnap__Media__V1__SavedCity *
 void   streaksnap__media__v1__saved_city__free_unpacked
                      (Streaksnap__Media__V1__SavedCity *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Media__V1__PresignPostRequest methods */
-void   streaksnap__media__v1__presign_post_request__init
-                     (Streaksnap__Media__V1__PresignPostRequest         *message);
-size_t streaksnap__media__v1__presign_post_request__get_packed_size
-                     (const Streaksnap__Media__V1__PresignPostRequest   *message);
-size_t streaksnap__media__v1__presign_post_request__pack
-                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+/* Streaksnap__Media__V1__FindPostOwnerRequest methods */
+void   streaksnap__media__v1__find_post_owner_request__init
+                     (Streaksnap__Media__V1__FindPostOwnerRequest         *message);
+size_t streaksnap__media__v1__find_post_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message);
+size_t streaksnap__media__v1__find_post_owner_request__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message,
                       uint8_t             *out);
-size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
-                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+size_t streaksnap__media__v1__find_post_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerRequest   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Media__V1__PresignPostRequest *
-       streaksnap__media__v1__presign_post_request__unpack
+Streaksnap__Media__V1__FindPostOwnerRequest *
+       streaksnap__media__v1__find_post_owner_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__media__v1__presign_post_request__free_unpacked
-                     (Streaksnap__Media__V1__PresignPostRequest *message,
+void   streaksnap__media__v1__find_post_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerRequest *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Media__V1__PresignPostReply methods */
-void   streaksnap__media__v1__presign_post_reply__init
-                     (Streaksnap__Media__V1__PresignPostReply         *message);
-size_t streaksnap__media__v1__presign_post_reply__get_packed_size
-                     (const Streaksnap__Media__V1__PresignPostReply   *message);
-size_t streaksnap__media__v1__presign_post_reply__pack
-                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+/* Streaksnap__Media__V1__FindPostOwnerReply methods */
+void   streaksnap__media__v1__find_post_owner_reply__init
+                     (Streaksnap__Media__V1__FindPostOwnerReply         *message);
+size_t streaksnap__media__v1__find_post_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message);
+size_t streaksnap__media__v1__find_post_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message,
                       uint8_t             *out);
-size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
-                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+size_t streaksnap__media__v1__find_post_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindPostOwnerReply   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Media__V1__PresignPostReply *
-       streaksnap__media__v1__presign_post_reply__unpack
+Streaksnap__Media__V1__FindPostOwnerReply *
+       streaksnap__media__v1__find_post_owner_reply__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__media__v1__presign_post_reply__free_unpacked
-                     (Streaksnap__Media__V1__PresignPostReply *message,
+void   streaksnap__media__v1__find_post_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindPostOwnerReply *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Media__V1__UploadHeader methods */
-void   streaksnap__media__v1__upload_header__init
-                     (Streaksnap__Media__V1__UploadHeader         *message);
-size_t streaksnap__media__v1__upload_header__get_packed_size
-                     (const Streaksnap__Media__V1__UploadHeader   *message);
-size_t streaksnap__media__v1__upload_header__pack
-                     (const Streaksnap__Media__V1__UploadHeader   *message,
+/* Streaksnap__Media__V1__ListReportedPostsRequest methods */
+void   streaksnap__media__v1__list_reported_posts_request__init
+                     (Streaksnap__Media__V1__ListReportedPostsRequest         *message);
+size_t streaksnap__media__v1__list_reported_posts_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message);
+size_t streaksnap__media__v1__list_reported_posts_request__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message,
                       uint8_t             *out);
-size_t streaksnap__media__v1__upload_header__pack_to_buffer
-                     (const Streaksnap__Media__V1__UploadHeader   *message,
+size_t streaksnap__media__v1__list_reported_posts_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsRequest   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Media__V1__UploadHeader *
-       streaksnap__media__v1__upload_header__unpack
+Streaksnap__Media__V1__ListReportedPostsRequest *
+       streaksnap__media__v1__list_reported_posts_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__media__v1__upload_header__free_unpacked
-                     (Streaksnap__Media__V1__UploadHeader *message,
+void   streaksnap__media__v1__list_reported_posts_request__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ListReportedPostsReply methods */
+void   streaksnap__media__v1__list_reported_posts_reply__init
+                     (Streaksnap__Media__V1__ListReportedPostsReply         *message);
+size_t streaksnap__media__v1__list_reported_posts_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message);
+size_t streaksnap__media__v1__list_reported_posts_reply__pack
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__list_reported_posts_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListReportedPostsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ListReportedPostsReply *
+       streaksnap__media__v1__list_reported_posts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__list_reported_posts_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListReportedPostsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ScreenedLabel methods */
+void   streaksnap__media__v1__screened_label__init
+                     (Streaksnap__Media__V1__ScreenedLabel         *message);
+size_t streaksnap__media__v1__screened_label__get_packed_size
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message);
+size_t streaksnap__media__v1__screened_label__pack
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__screened_label__pack_to_buffer
+                     (const Streaksnap__Media__V1__ScreenedLabel   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ScreenedLabel *
+       streaksnap__media__v1__screened_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__screened_label__free_unpacked
+                     (Streaksnap__Media__V1__ScreenedLabel *message,
                       ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
@@ -1028,14 +1043,20 @@ typedef void (*Streaksnap__Media__V1__SavedCitiesReply_Closure)
 typedef void (*Streaksnap__Media__V1__SavedCity_Closure)
                  (const Streaksnap__Media__V1__SavedCity *message,
                   void *closure_data);
-typedef void (*Streaksnap__Media__V1__PresignPostRequest_Closure)
-                 (const Streaksnap__Media__V1__PresignPostRequest *message,
+typedef void (*Streaksnap__Media__V1__FindPostOwnerRequest_Closure)
+                 (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
                   void *closure_data);
-typedef void (*Streaksnap__Media__V1__PresignPostReply_Closure)
-                 (const Streaksnap__Media__V1__PresignPostReply *message,
+typedef void (*Streaksnap__Media__V1__FindPostOwnerReply_Closure)
+                 (const Streaksnap__Media__V1__FindPostOwnerReply *message,
                   void *closure_data);
-typedef void (*Streaksnap__Media__V1__UploadHeader_Closure)
-                 (const Streaksnap__Media__V1__UploadHeader *message,
+typedef void (*Streaksnap__Media__V1__ListReportedPostsRequest_Closure)
+                 (const Streaksnap__Media__V1__ListReportedPostsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__ListReportedPostsReply_Closure)
+                 (const Streaksnap__Media__V1__ListReportedPostsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__ScreenedLabel_Closure)
+                 (const Streaksnap__Media__V1__ScreenedLabel *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -1062,9 +1083,11 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__set_favorite_city
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__clear_favorite_city_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_cities_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__screened_label__descriptor;
 
 PROTOBUF_C__END_DECLS
 

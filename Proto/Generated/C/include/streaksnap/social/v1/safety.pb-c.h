@@ -28,6 +28,8 @@ typedef struct Streaksnap__Social__V1__ReportReply Streaksnap__Social__V1__Repor
 typedef struct Streaksnap__Social__V1__ListReportsRequest Streaksnap__Social__V1__ListReportsRequest;
 typedef struct Streaksnap__Social__V1__ListReportsReply Streaksnap__Social__V1__ListReportsReply;
 typedef struct Streaksnap__Social__V1__ReportItem Streaksnap__Social__V1__ReportItem;
+typedef struct Streaksnap__Social__V1__ReportLabel Streaksnap__Social__V1__ReportLabel;
+typedef struct Streaksnap__Social__V1__ReportedPost Streaksnap__Social__V1__ReportedPost;
 typedef struct Streaksnap__Social__V1__ModerationRecord Streaksnap__Social__V1__ModerationRecord;
 typedef struct Streaksnap__Social__V1__ActionReportRequest Streaksnap__Social__V1__ActionReportRequest;
 typedef struct Streaksnap__Social__V1__ListBlockSnapshotsRequest Streaksnap__Social__V1__ListBlockSnapshotsRequest;
@@ -42,7 +44,8 @@ typedef enum _Streaksnap__Social__V1__ModerationAction {
   STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS = 1,
   STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN = 2,
   STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND = 3,
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN = 4
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN = 4,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_REMOVE = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_ACTION)
 } Streaksnap__Social__V1__ModerationAction;
 typedef enum _Streaksnap__Social__V1__ReportSubject {
@@ -67,6 +70,14 @@ typedef enum _Streaksnap__Social__V1__ReportStatus {
   STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_DISMISSED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_STATUS)
 } Streaksnap__Social__V1__ReportStatus;
+typedef enum _Streaksnap__Social__V1__ReportSource {
+  STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_USER = 1,
+  STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_LABELS = 2,
+  STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_UNREACHABLE = 3,
+  STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_OFTEN_HIDDEN = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_SOURCE)
+} Streaksnap__Social__V1__ReportSource;
 
 /* --- messages --- */
 
@@ -201,6 +212,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__CASE)
 } Streaksnap__Social__V1__ReportItem__DescriptionCase;
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__REPORT_ITEM___REPORTER_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_ITEM___REPORTER_ID_REPORTER_ID = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_ITEM___REPORTER_ID__CASE)
+} Streaksnap__Social__V1__ReportItem__ReporterIdCase;
+
 struct  Streaksnap__Social__V1__ReportItem
 {
   ProtobufCMessage base;
@@ -210,19 +227,68 @@ struct  Streaksnap__Social__V1__ReportItem
   Streaksnap__Social__V1__ReportReason reason;
   Streaksnap__Social__V1__ReportStatus status;
   Google__Protobuf__Timestamp *created_at;
-  char *reporter_id;
   Streaksnap__Common__V1__UserSummary *owner;
   int32_t reporters;
   Streaksnap__Social__V1__ModerationRecord *action;
+  Streaksnap__Social__V1__ReportSource source;
+  size_t n_labels;
+  Streaksnap__Social__V1__ReportLabel **labels;
+  Streaksnap__Social__V1__ReportedPost *post;
   Streaksnap__Social__V1__ReportItem__DescriptionCase _description_case;
   union {
     char *description;
   };
+  Streaksnap__Social__V1__ReportItem__ReporterIdCase _reporter_id_case;
+  union {
+    char *reporter_id;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__REPORT_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, NULL, 0, NULL, STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED, NULL, NULL, 0, NULL, STREAKSNAP__SOCIAL__V1__REPORT_SOURCE__REPORT_SOURCE_UNSPECIFIED, 0,NULL, NULL, STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__NOT_SET, {0}, STREAKSNAP__SOCIAL__V1__REPORT_ITEM___REPORTER_ID__NOT_SET, {0} }
 
+
+struct  Streaksnap__Social__V1__ReportLabel
+{
+  ProtobufCMessage base;
+  char *name;
+  double confidence;
+};
+#define STREAKSNAP__SOCIAL__V1__REPORT_LABEL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_label__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__REPORTED_POST___CAPTION__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__REPORTED_POST___CAPTION_CAPTION = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORTED_POST___CAPTION__CASE)
+} Streaksnap__Social__V1__ReportedPost__CaptionCase;
+
+struct  Streaksnap__Social__V1__ReportedPost
+{
+  ProtobufCMessage base;
+  char *photo_url;
+  char *thumbnail_url;
+  double latitude;
+  double longitude;
+  Google__Protobuf__Timestamp *posted_at;
+  protobuf_c_boolean hidden;
+  Streaksnap__Social__V1__ReportedPost__CaptionCase _caption_case;
+  union {
+    char *caption;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__REPORTED_POST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__reported_post__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0, STREAKSNAP__SOCIAL__V1__REPORTED_POST___CAPTION__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___MODERATOR_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___MODERATOR_ID_MODERATOR_ID = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___MODERATOR_ID__CASE)
+} Streaksnap__Social__V1__ModerationRecord__ModeratorIdCase;
 
 typedef enum {
   STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__NOT_SET = 0,
@@ -235,9 +301,12 @@ struct  Streaksnap__Social__V1__ModerationRecord
   ProtobufCMessage base;
   char *action_id;
   Streaksnap__Social__V1__ModerationAction action;
-  char *moderator_id;
   Google__Protobuf__Timestamp *taken_at;
   Google__Protobuf__Timestamp *until;
+  Streaksnap__Social__V1__ModerationRecord__ModeratorIdCase _moderator_id_case;
+  union {
+    char *moderator_id;
+  };
   Streaksnap__Social__V1__ModerationRecord__NoteCase _note_case;
   union {
     char *note;
@@ -245,7 +314,7 @@ struct  Streaksnap__Social__V1__ModerationRecord
 };
 #define STREAKSNAP__SOCIAL__V1__MODERATION_RECORD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_record__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___MODERATOR_ID__NOT_SET, {0}, STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__NOT_SET, {0} }
 
 
 typedef enum {
@@ -515,6 +584,44 @@ Streaksnap__Social__V1__ReportItem *
 void   streaksnap__social__v1__report_item__free_unpacked
                      (Streaksnap__Social__V1__ReportItem *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportLabel methods */
+void   streaksnap__social__v1__report_label__init
+                     (Streaksnap__Social__V1__ReportLabel         *message);
+size_t streaksnap__social__v1__report_label__get_packed_size
+                     (const Streaksnap__Social__V1__ReportLabel   *message);
+size_t streaksnap__social__v1__report_label__pack
+                     (const Streaksnap__Social__V1__ReportLabel   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__report_label__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportLabel   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportLabel *
+       streaksnap__social__v1__report_label__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__report_label__free_unpacked
+                     (Streaksnap__Social__V1__ReportLabel *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportedPost methods */
+void   streaksnap__social__v1__reported_post__init
+                     (Streaksnap__Social__V1__ReportedPost         *message);
+size_t streaksnap__social__v1__reported_post__get_packed_size
+                     (const Streaksnap__Social__V1__ReportedPost   *message);
+size_t streaksnap__social__v1__reported_post__pack
+                     (const Streaksnap__Social__V1__ReportedPost   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__reported_post__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportedPost   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportedPost *
+       streaksnap__social__v1__reported_post__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__reported_post__free_unpacked
+                     (Streaksnap__Social__V1__ReportedPost *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Social__V1__ModerationRecord methods */
 void   streaksnap__social__v1__moderation_record__init
                      (Streaksnap__Social__V1__ModerationRecord         *message);
@@ -645,6 +752,12 @@ typedef void (*Streaksnap__Social__V1__ListReportsReply_Closure)
 typedef void (*Streaksnap__Social__V1__ReportItem_Closure)
                  (const Streaksnap__Social__V1__ReportItem *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportLabel_Closure)
+                 (const Streaksnap__Social__V1__ReportLabel *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportedPost_Closure)
+                 (const Streaksnap__Social__V1__ReportedPost *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Social__V1__ModerationRecord_Closure)
                  (const Streaksnap__Social__V1__ModerationRecord *message,
                   void *closure_data);
@@ -670,6 +783,7 @@ extern const ProtobufCEnumDescriptor    streaksnap__social__v1__moderation_actio
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_subject__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_reason__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_status__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_source__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__block_user_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__block__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_blocks_request__descriptor;
@@ -681,6 +795,8 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_reply__de
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_label__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__reported_post__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_record__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__action_report_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_request__descriptor;

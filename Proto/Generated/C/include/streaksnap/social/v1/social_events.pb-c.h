@@ -26,6 +26,7 @@ typedef struct Streaksnap__Social__V1__UserBlocked Streaksnap__Social__V1__UserB
 typedef struct Streaksnap__Social__V1__UserUnblocked Streaksnap__Social__V1__UserUnblocked;
 typedef struct Streaksnap__Social__V1__ReportFiled Streaksnap__Social__V1__ReportFiled;
 typedef struct Streaksnap__Social__V1__ModerationActionTaken Streaksnap__Social__V1__ModerationActionTaken;
+typedef struct Streaksnap__Social__V1__PostStandingChanged Streaksnap__Social__V1__PostStandingChanged;
 typedef struct Streaksnap__Social__V1__CircleChanged Streaksnap__Social__V1__CircleChanged;
 typedef struct Streaksnap__Social__V1__CircleInvitationSent Streaksnap__Social__V1__CircleInvitationSent;
 
@@ -122,6 +123,12 @@ struct  Streaksnap__Social__V1__UserUnblocked
     , (char *)protobuf_c_empty_string, NULL }
 
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__REPORT_FILED___REPORTER_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_FILED___REPORTER_ID_REPORTER_ID = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_FILED___REPORTER_ID__CASE)
+} Streaksnap__Social__V1__ReportFiled__ReporterIdCase;
+
 struct  Streaksnap__Social__V1__ReportFiled
 {
   ProtobufCMessage base;
@@ -131,10 +138,14 @@ struct  Streaksnap__Social__V1__ReportFiled
   char *owner_id;
   int32_t reporters;
   Google__Protobuf__Timestamp *filed_at;
+  Streaksnap__Social__V1__ReportFiled__ReporterIdCase _reporter_id_case;
+  union {
+    char *reporter_id;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__REPORT_FILED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_filed__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL, STREAKSNAP__SOCIAL__V1__REPORT_FILED___REPORTER_ID__NOT_SET, {0} }
 
 
 typedef enum {
@@ -153,6 +164,11 @@ struct  Streaksnap__Social__V1__ModerationActionTaken
   Google__Protobuf__Timestamp *until;
   char *moderator_id;
   char *report_id;
+  Streaksnap__Social__V1__ReportSubject subject_type;
+  char *subject_id;
+  size_t n_other_reporter_ids;
+  char **other_reporter_ids;
+  protobuf_c_boolean restored;
   Streaksnap__Social__V1__ModerationActionTaken__ReporterIdCase _reporter_id_case;
   union {
     char *reporter_id;
@@ -160,7 +176,20 @@ struct  Streaksnap__Social__V1__ModerationActionTaken
 };
 #define STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_action_taken__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, 0,NULL, 0, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Social__V1__PostStandingChanged
+{
+  ProtobufCMessage base;
+  char *post_id;
+  int64_t version;
+  protobuf_c_boolean hidden;
+  protobuf_c_boolean removed;
+};
+#define STREAKSNAP__SOCIAL__V1__POST_STANDING_CHANGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__post_standing_changed__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0, 0 }
 
 
 typedef enum {
@@ -362,6 +391,25 @@ Streaksnap__Social__V1__ModerationActionTaken *
 void   streaksnap__social__v1__moderation_action_taken__free_unpacked
                      (Streaksnap__Social__V1__ModerationActionTaken *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__PostStandingChanged methods */
+void   streaksnap__social__v1__post_standing_changed__init
+                     (Streaksnap__Social__V1__PostStandingChanged         *message);
+size_t streaksnap__social__v1__post_standing_changed__get_packed_size
+                     (const Streaksnap__Social__V1__PostStandingChanged   *message);
+size_t streaksnap__social__v1__post_standing_changed__pack
+                     (const Streaksnap__Social__V1__PostStandingChanged   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__post_standing_changed__pack_to_buffer
+                     (const Streaksnap__Social__V1__PostStandingChanged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__PostStandingChanged *
+       streaksnap__social__v1__post_standing_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__post_standing_changed__free_unpacked
+                     (Streaksnap__Social__V1__PostStandingChanged *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Social__V1__CircleChanged methods */
 void   streaksnap__social__v1__circle_changed__init
                      (Streaksnap__Social__V1__CircleChanged         *message);
@@ -426,6 +474,9 @@ typedef void (*Streaksnap__Social__V1__ReportFiled_Closure)
 typedef void (*Streaksnap__Social__V1__ModerationActionTaken_Closure)
                  (const Streaksnap__Social__V1__ModerationActionTaken *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__PostStandingChanged_Closure)
+                 (const Streaksnap__Social__V1__PostStandingChanged *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Social__V1__CircleChanged_Closure)
                  (const Streaksnap__Social__V1__CircleChanged *message,
                   void *closure_data);
@@ -447,6 +498,7 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_blocked__de
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_unblocked__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__post_standing_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_invitation_sent__descriptor;
 
