@@ -151,8 +151,7 @@ let sharedModules: [Target] = [
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
     // Not in Runtime: only who stores blobs pays for libcurl.
     shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
-    shared("WorkPool", ["Kernel"]),
-    shared("Gzip", ["CZlib"]), shared("Zip", ["CZlib"]),
+    shared("WorkPool", ["Kernel"]), shared("Gzip", ["CZlib"]), shared("Zip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]), shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Videos", ["Kernel", "WorkPool", "CBoundedProcess", crypto, logging]),

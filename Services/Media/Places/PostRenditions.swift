@@ -59,7 +59,8 @@ struct PostRenditions: Sendable {
         }
     }
 
-    private func storePhoto(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost {
+    private func storePhoto(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost
+    {
         let bytes = try await blobs.readUpload(source.key)
         if let upload = source.upload {
             try Self.check(Int64(bytes.count), Array(SHA256.hash(data: bytes)), upload)
@@ -68,7 +69,8 @@ struct PostRenditions: Sendable {
         return try await storePicture(bytes, as: keys, screen)
     }
 
-    private func storeVideo(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost {
+    private func storeVideo(_ source: PostSource, as keys: PostBlobKeys, _ screen: @escaping Screen) async throws -> RenderedPost
+    {
         try await blobs.openUpload(source.key) { body in
             if let upload = source.upload {
                 let head = try await blobs.get(source.key, range: 0..<12)
