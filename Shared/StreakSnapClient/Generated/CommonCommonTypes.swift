@@ -41,6 +41,49 @@ extension Common {
         }
     }
 
+    /// Bytes that lie in the blob store (claim check, D4).
+    public struct Blob: Codable, Hashable, Sendable {
+        /// Key in the blob store, under `incoming/`.
+        public var key: String
+        /// `size`.
+        public var size: Int64
+        /// SHA-256 of the bytes, lower-case hex.
+        public var sha256: String
+        /// The client's file name and media type: hints, never believed.
+        public var fileName: String
+        /// `content_type`.
+        public var contentType: String
+
+        /// The given fields set, the others unset.
+        public init(key: String = "", size: Int64 = 0, sha256: String = "", fileName: String = "", contentType: String = "") {
+            self.key = key
+            self.size = size
+            self.sha256 = sha256
+            self.fileName = fileName
+            self.contentType = contentType
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.key = try json.value("key", or: "")
+            self.size = try json.value("size", or: 0)
+            self.sha256 = try json.value("sha256", or: "")
+            self.fileName = try json.value("file_name", or: "")
+            self.contentType = try json.value("content_type", or: "")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("key", key)
+            try json.put("size", size)
+            try json.put("sha256", sha256)
+            try json.put("file_name", fileName)
+            try json.put("content_type", contentType)
+        }
+    }
+
     /// Where a list goes on (PF-3). Lifted beside `data` as `meta`.
     public struct PageMeta: Codable, Hashable, Sendable {
         /// Goes into `cursor` to get the next page of the same list with the same filters; the size of the page may change. Opaque, and of use

@@ -64,6 +64,8 @@ extension ErrorCode {
     public static let completionNotFound = ErrorCode(rawValue: "COMPLETION_NOT_FOUND")
     /// `CONFIRMATION_NOT_VALID`
     public static let confirmationNotValid = ErrorCode(rawValue: "CONFIRMATION_NOT_VALID")
+    /// `CONTENT_REJECTED`
+    public static let contentRejected = ErrorCode(rawValue: "CONTENT_REJECTED")
     /// `DATE_IN_FUTURE`
     public static let dateInFuture = ErrorCode(rawValue: "DATE_IN_FUTURE")
     /// `DATE_NOT_DUE`
@@ -166,6 +168,8 @@ extension ErrorCode {
     public static let notAllowed = ErrorCode(rawValue: "NOT_ALLOWED")
     /// `NOT_A_GUEST`
     public static let notAGuest = ErrorCode(rawValue: "NOT_A_GUEST")
+    /// `NOT_A_PHOTO`
+    public static let notAPhoto = ErrorCode(rawValue: "NOT_A_PHOTO")
     /// `NOT_ENOUGH_COINS`
     public static let notEnoughCoins = ErrorCode(rawValue: "NOT_ENOUGH_COINS")
     /// `NOT_ENOUGH_XP`
@@ -302,6 +306,8 @@ extension ErrorCode {
     public static let tooManyPendingRequests = ErrorCode(rawValue: "TOO_MANY_PENDING_REQUESTS")
     /// `TOO_MANY_STREAMS`
     public static let tooManyStreams = ErrorCode(rawValue: "TOO_MANY_STREAMS")
+    /// `TOO_MANY_UPLOADS`
+    public static let tooManyUploads = ErrorCode(rawValue: "TOO_MANY_UPLOADS")
     /// `UNAUTHENTICATED`
     public static let unauthenticated = ErrorCode(rawValue: "UNAUTHENTICATED")
     /// `UNAUTHORIZED`
@@ -314,12 +320,26 @@ extension ErrorCode {
     public static let unsupportedImageType = ErrorCode(rawValue: "UNSUPPORTED_IMAGE_TYPE")
     /// `UNSUPPORTED_MEDIA_TYPE`
     public static let unsupportedMediaType = ErrorCode(rawValue: "UNSUPPORTED_MEDIA_TYPE")
+    /// `UNSUPPORTED_VIDEO_TYPE`
+    public static let unsupportedVideoType = ErrorCode(rawValue: "UNSUPPORTED_VIDEO_TYPE")
+    /// `UPLOAD_INCOMPLETE`
+    public static let uploadIncomplete = ErrorCode(rawValue: "UPLOAD_INCOMPLETE")
+    /// `UPLOAD_MISMATCH`
+    public static let uploadMismatch = ErrorCode(rawValue: "UPLOAD_MISMATCH")
+    /// `UPLOAD_USED`
+    public static let uploadUsed = ErrorCode(rawValue: "UPLOAD_USED")
     /// `USERNAME_CHANGED_RECENTLY`
     public static let usernameChangedRecently = ErrorCode(rawValue: "USERNAME_CHANGED_RECENTLY")
     /// `USERNAME_TAKEN`
     public static let usernameTaken = ErrorCode(rawValue: "USERNAME_TAKEN")
     /// `VALIDATION_ERROR`
     public static let validationError = ErrorCode(rawValue: "VALIDATION_ERROR")
+    /// `VIDEO_TOO_LARGE`
+    public static let videoTooLarge = ErrorCode(rawValue: "VIDEO_TOO_LARGE")
+    /// `VIDEO_TOO_LONG`
+    public static let videoTooLong = ErrorCode(rawValue: "VIDEO_TOO_LONG")
+    /// `VIDEO_UNDECODABLE`
+    public static let videoUndecodable = ErrorCode(rawValue: "VIDEO_UNDECODABLE")
     /// `WRONG_APPLE_USER`
     public static let wrongAppleUser = ErrorCode(rawValue: "WRONG_APPLE_USER")
     /// `WRONG_PASSWORD`

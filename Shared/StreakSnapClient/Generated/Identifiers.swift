@@ -181,6 +181,15 @@ public struct TrackingEntryID: Identifier {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
+/// The id of one upload.
+public struct UploadID: Identifier {
+    /// The text on the wire: a UUID.
+    public let rawValue: String
+
+    /// The id with this text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+}
+
 /// The id of one user.
 public struct UserID: Identifier {
     /// The text on the wire: a UUID.

@@ -5,9 +5,11 @@
 extension Media {
     /// The methods of `Places` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``.
     public enum PlacesEndpoints {
-        /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
-        /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
-        public static let createPost = Endpoint<Media.CreatePostRequest, Media.CreatePostReply>(Route(name: "Places.CreatePost", verb: "POST", path: "/api/posts", body: .all, auth: .user, timeout: .milliseconds(30000), part: "photo"))
+        /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
+        /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
+        /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
+        /// before anything is visible.
+        public static let createPost = Endpoint<Media.CreatePostRequest, Media.CreatePostReply>(Route(name: "Places.CreatePost", verb: "POST", path: "/api/posts", body: .all, auth: .user, timeout: .milliseconds(60000), part: "video"))
         /// Posts of an area, of an author, one's own, or of the whole earth, ranked or newest first (PL-2). Posts that are hidden, or whose author
         /// may not be seen by the reader, are left out. The cursor goes through the list as it was ranked at its first page: no post comes twice or
         /// is passed over because votes change, and posts made since do not appear.
@@ -30,5 +32,15 @@ extension Media {
         public static let setFavoriteCity = Endpoint<Media.SetFavoriteCityRequest, Media.SavedCitiesReply>(Route(name: "Places.SetFavoriteCity", verb: "PUT", path: "/api/places/cities/favorite", body: .all, auth: .user))
         /// Clears the favorite; without one it changes nothing.
         public static let clearFavoriteCity = Endpoint<Media.ClearFavoriteCityRequest, Media.SavedCitiesReply>(Route(name: "Places.ClearFavoriteCity", verb: "DELETE", path: "/api/places/cities/favorite", auth: .user))
+        /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+        /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+        /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+        public static let listClusters = Endpoint<Media.ListClustersRequest, Media.ListClustersReply>(Route(name: "Places.ListClusters", verb: "GET", path: "/api/posts/clusters", auth: .guest))
+        /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+        /// Exif (PL-6).
+        public static let downloadPost = Endpoint<Media.DownloadPostRequest, FileReply>(Route(name: "Places.DownloadPost", verb: "GET", path: "/api/posts/{post_id}/download", auth: .guest))
+        /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
+        /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
+        public static let presignPost = Endpoint<Media.PresignPostRequest, Media.PresignPostReply>(Route(name: "Places.PresignPost", verb: "POST", path: "/api/posts/presign", body: .all, auth: .user))
     }
 }

@@ -9,35 +9,41 @@ extension Media {
 
         init(_ client: StreakSnapClient.StreakSnap) { self.client = client }
 
-        /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
-        /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
+        /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
+        /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
+        /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
+        /// before anything is visible.
         ///
         /// - Parameters:
-        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        ///   - video: MP4, MOV or WebM with H.264, HEVC or VP9, at most 100 MB, 60 s and 4K; decided from the bytes.
         ///   - progress: Called as bytes are sent.
+        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
         ///   - postID: Made by the client, so that a repeat posts once; without it the server makes one.
         ///   - latitude: Degrees, -90 to 90. Required.
         ///   - longitude: Degrees, -180 to 180. Required.
         ///   - caption: `caption`.
         ///   - precision: How exactly others see the position; `exact` when absent.
         ///   - capturedAt: When the photo was taken, by the client's clock; when absent, the time of its receipt.
+        ///   - uploadID: Of PresignPost, in place of a file.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `POST_ID_TAKEN`, `POST_REMOVED`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CONTENT_REJECTED`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `POST_ID_TAKEN`, `POST_REMOVED`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`, `UNSUPPORTED_VIDEO_TYPE`, `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH`, `UPLOAD_USED`, `VIDEO_TOO_LARGE`, `VIDEO_TOO_LONG`, `VIDEO_UNDECODABLE`.
         @discardableResult
         public func createPost(
-            photo: UploadFile,
+            video: UploadFile? = nil,
+            photo: Common.Blob? = nil,
             postID: PostID? = nil,
             latitude: Double? = nil,
             longitude: Double? = nil,
             caption: String? = nil,
             precision: String? = nil,
             capturedAt: Date? = nil,
+            uploadID: UploadID? = nil,
             options: CallOptions = .standard,
             progress: UploadProgress.Handler? = nil
         ) async throws -> Media.CreatePostReply {
             try await client.call(
                 Media.PlacesEndpoints.createPost,
-                Media.CreatePostRequest(postID: postID, latitude: latitude, longitude: longitude, caption: caption, precision: precision, capturedAt: capturedAt), file: photo, options: options, progress: progress
+                Media.CreatePostRequest(photo: photo, postID: postID, latitude: latitude, longitude: longitude, caption: caption, precision: precision, capturedAt: capturedAt, uploadID: uploadID), file: video, options: options, progress: progress
             )
         }
 
@@ -57,6 +63,7 @@ extension Media {
         ///   - author: Only posts of this user.
         ///   - mine: Only the reader's own, hidden ones too. Not for guests.
         ///   - sort: `score` (PL-2) or `newest`. When absent: newest for the posts of one author, otherwise score.
+        ///   - q: Words: only posts whose caption and place name have all of them, each as the beginning of a word, whatever its case and accents.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listPosts(
@@ -71,18 +78,19 @@ extension Media {
             author: UserID? = nil,
             mine: Bool? = nil,
             sort: String? = nil,
+            q: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Media.ListPostsReply {
             try await client.call(
                 Media.PlacesEndpoints.listPosts,
-                Media.ListPostsRequest(cursor: cursor, limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort), options: options
+                Media.ListPostsRequest(cursor: cursor, limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort, q: q), options: options
             )
         }
 
         /// The pages of ``listPosts``, each asked for when the one before has been read.
-        public func listPostsPages(limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil, options: CallOptions = .standard) -> Pages<Media.ListPostsReply> {
+        public func listPostsPages(limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil, q: String? = nil, options: CallOptions = .standard) -> Pages<Media.ListPostsReply> {
             Pages { [client] cursor in
-                var request = Media.ListPostsRequest(limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort)
+                var request = Media.ListPostsRequest(limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort, q: q)
                 request.cursor = cursor
                 let reply = try await client.call(Media.PlacesEndpoints.listPosts, request, options: options.forRead)
                 return (reply, reply.meta?.nextCursor)
@@ -90,8 +98,8 @@ extension Media {
         }
 
         /// The entries of all pages of ``listPosts``.
-        public func listPostsAll(limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil, options: CallOptions = .standard) -> PageEntries<Media.ListPostsReply, Media.Post> {
-            PageEntries(listPostsPages(limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort, options: options)) { $0.posts }
+        public func listPostsAll(limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil, q: String? = nil, options: CallOptions = .standard) -> PageEntries<Media.ListPostsReply, Media.Post> {
+            PageEntries(listPostsPages(limit: limit, bbox: bbox, lat: lat, lon: lon, radius: radius, geohash: geohash, since: since, author: author, mine: mine, sort: sort, q: q, options: options)) { $0.posts }
         }
 
         /// One post (PL-2).
@@ -245,6 +253,70 @@ extension Media {
             try await client.call(
                 Media.PlacesEndpoints.clearFavoriteCity,
                 Media.ClearFavoriteCityRequest(), options: options
+            )
+        }
+
+        /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+        /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+        /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+        ///
+        /// - Parameters:
+        ///   - bbox: Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+        ///   - zoom: 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
+        ///   - options: Deadline, retries and idempotency key.
+        @discardableResult
+        public func listClusters(
+            bbox: String,
+            zoom: Double? = nil,
+            options: CallOptions = .standard
+        ) async throws -> Media.ListClustersReply {
+            try await client.call(
+                Media.PlacesEndpoints.listClusters,
+                Media.ListClustersRequest(bbox: bbox, zoom: zoom), options: options
+            )
+        }
+
+        /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+        /// Exif (PL-6).
+        ///
+        /// - Parameters:
+        ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
+        ///   - postID: `post_id`.
+        ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_A_PHOTO`, `NOT_FOUND`.
+        @discardableResult
+        public func downloadPost(
+            postID: PostID,
+            destination: URL? = nil,
+            options: CallOptions = .standard
+        ) async throws -> FileReply {
+            try await client.call(
+                Media.PlacesEndpoints.downloadPost,
+                Media.DownloadPostRequest(postID: postID), to: destination, options: options
+            )
+        }
+
+        /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
+        /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
+        ///
+        /// - Parameters:
+        ///   - size: Bytes: at most 10 MB of a photo, 100 MB of a video.
+        ///   - type: `type`.
+        ///   - sha256: Of the bytes, in hex.
+        ///   - postID: Of the post that the file is for, made by the client; CreatePost may name it too.
+        ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `TERMS_NOT_ACCEPTED`, `TOO_MANY_UPLOADS`.
+        @discardableResult
+        public func presignPost(
+            size: Int64,
+            type: String,
+            sha256: String,
+            postID: PostID? = nil,
+            options: CallOptions = .standard
+        ) async throws -> Media.PresignPostReply {
+            try await client.call(
+                Media.PlacesEndpoints.presignPost,
+                Media.PresignPostRequest(size: size, type: type, sha256: sha256, postID: postID), options: options
             )
         }
     }

@@ -5,6 +5,8 @@ public import Foundation
 extension Media {
     /// `streaksnap.media.v1.CreatePostRequest`.
     public struct CreatePostRequest: Codable, Hashable, Sendable {
+        /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        public var photo: Common.Blob?
         /// Made by the client, so that a repeat posts once; without it the server makes one.
         public var postID: PostID?
         /// Degrees, -90 to 90. Required.
@@ -17,37 +19,45 @@ extension Media {
         public var precision: String?
         /// When the photo was taken, by the client's clock; when absent, the time of its receipt.
         public var capturedAt: Date?
+        /// Of PresignPost, in place of a file.
+        public var uploadID: UploadID?
 
         /// The given fields set, the others unset.
-        public init(postID: PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Date? = nil) {
+        public init(photo: Common.Blob? = nil, postID: PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Date? = nil, uploadID: UploadID? = nil) {
+            self.photo = photo
             self.postID = postID
             self.latitude = latitude
             self.longitude = longitude
             self.caption = caption
             self.precision = precision
             self.capturedAt = capturedAt
+            self.uploadID = uploadID
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
+            self.photo = try json.optional("photo")
             self.postID = try json.text("post_id")
             self.latitude = try json.optional("latitude")
             self.longitude = try json.optional("longitude")
             self.caption = try json.optional("caption")
             self.precision = try json.optional("precision")
             self.capturedAt = try json.optional("captured_at")
+            self.uploadID = try json.text("upload_id")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
+            try json.put("photo", photo)
             try json.put("post_id", postID)
             try json.put("latitude", latitude)
             try json.put("longitude", longitude)
             try json.put("caption", caption)
             try json.put("precision", precision)
             try json.put("captured_at", capturedAt)
+            try json.put("upload_id", uploadID)
         }
     }
 
@@ -80,9 +90,9 @@ extension Media {
         public var id: PostID
         /// `author`.
         public var author: Common.UserSummary?
-        /// `photo`.
+        /// `photo` or `video`.
         public var type: String
-        /// Signed, valid for 24 h.
+        /// Signed, valid for 24 h. Of a video a frame of it, the same as `poster_url`.
         public var photoURL: String
         /// 300 × 300 px.
         public var thumbnailURL: String
@@ -112,11 +122,25 @@ extension Media {
         public var voteCount: Int64
         /// The reader's own vote, `up` or `down`; unset without one.
         public var myVote: String?
-        /// Only its author sees it.
+        /// By reports or by moderators (SO-8, SO-9): only its author sees it.
         public var hidden: Bool
+        /// A large city near the position above; unset far from all.
+        public var city: String?
+        /// In English; unset at sea.
+        public var country: String?
+        /// ISO 3166-1, two letters.
+        public var countryCode: String?
+        /// Of a video, signed, valid for 24 h. It answers ranges and plays while it loads.
+        public var videoURL: String?
+        /// Of a video: its frame at 1 s, or the last one of a shorter clip. As large as `width` and `height` say.
+        public var posterURL: String?
+        /// Of a video: how long it lasts.
+        public var durationMs: Int64?
+        /// Whether the reader has reported it (SO-8).
+        public var reportedByMe: Bool
 
         /// The given fields set, the others unset.
-        public init(id: PostID, author: Common.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int = 0, height: Int = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Date? = nil, postedAt: Date? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false) {
+        public init(id: PostID, author: Common.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int = 0, height: Int = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Date? = nil, postedAt: Date? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, city: String? = nil, country: String? = nil, countryCode: String? = nil, videoURL: String? = nil, posterURL: String? = nil, durationMs: Int64? = nil, reportedByMe: Bool = false) {
             self.id = id
             self.author = author
             self.type = type
@@ -136,6 +160,13 @@ extension Media {
             self.voteCount = voteCount
             self.myVote = myVote
             self.hidden = hidden
+            self.city = city
+            self.country = country
+            self.countryCode = countryCode
+            self.videoURL = videoURL
+            self.posterURL = posterURL
+            self.durationMs = durationMs
+            self.reportedByMe = reportedByMe
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -160,6 +191,13 @@ extension Media {
             self.voteCount = try json.value("vote_count", or: 0)
             self.myVote = try json.optional("my_vote")
             self.hidden = try json.value("hidden", or: false)
+            self.city = try json.optional("city")
+            self.country = try json.optional("country")
+            self.countryCode = try json.optional("country_code")
+            self.videoURL = try json.optional("video_url")
+            self.posterURL = try json.optional("poster_url")
+            self.durationMs = try json.optional("duration_ms")
+            self.reportedByMe = try json.value("reported_by_me", or: false)
         }
 
         /// Writes JSON without what is unset.
@@ -184,6 +222,13 @@ extension Media {
             try json.put("vote_count", voteCount)
             try json.put("my_vote", myVote)
             try json.put("hidden", hidden)
+            try json.put("city", city)
+            try json.put("country", country)
+            try json.put("country_code", countryCode)
+            try json.put("video_url", videoURL)
+            try json.put("poster_url", posterURL)
+            try json.put("duration_ms", durationMs)
+            try json.put("reported_by_me", reportedByMe)
         }
     }
 
@@ -211,9 +256,11 @@ extension Media {
         public var mine: Bool?
         /// `score` (PL-2) or `newest`. When absent: newest for the posts of one author, otherwise score.
         public var sort: String?
+        /// Words: only posts whose caption and place name have all of them, each as the beginning of a word, whatever its case and accents.
+        public var q: String?
 
         /// The given fields set, the others unset.
-        public init(cursor: String = "", limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil) {
+        public init(cursor: String = "", limit: Int = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Date? = nil, author: UserID? = nil, mine: Bool? = nil, sort: String? = nil, q: String? = nil) {
             self.cursor = cursor
             self.limit = limit
             self.bbox = bbox
@@ -225,6 +272,7 @@ extension Media {
             self.author = author
             self.mine = mine
             self.sort = sort
+            self.q = q
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -241,6 +289,7 @@ extension Media {
             self.author = try json.text("author")
             self.mine = try json.optional("mine")
             self.sort = try json.optional("sort")
+            self.q = try json.optional("q")
         }
 
         /// Writes JSON without what is unset.
@@ -257,6 +306,7 @@ extension Media {
             try json.put("author", author)
             try json.put("mine", mine)
             try json.put("sort", sort)
+            try json.put("q", q)
         }
     }
 
@@ -653,6 +703,270 @@ extension Media {
             try json.put("name", name)
             try json.put("latitude", latitude)
             try json.put("longitude", longitude)
+        }
+    }
+
+    /// `streaksnap.media.v1.ListClustersRequest`.
+    public struct ListClustersRequest: Codable, Hashable, Sendable {
+        /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+        public var bbox: String
+        /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
+        public var zoom: Double?
+
+        /// The given fields set, the others unset.
+        public init(bbox: String, zoom: Double? = nil) {
+            self.bbox = bbox
+            self.zoom = zoom
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.bbox = try json.value("bbox", or: "")
+            self.zoom = try json.optional("zoom")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("bbox", bbox)
+            try json.put("zoom", zoom)
+        }
+    }
+
+    /// `streaksnap.media.v1.ListClustersReply`.
+    public struct ListClustersReply: Codable, Hashable, Sendable {
+        /// `clusters`.
+        public var clusters: [Media.Cluster]
+        /// `clusters` or `tiles`.
+        public var form: String
+
+        /// The given fields set, the others unset.
+        public init(clusters: [Media.Cluster] = [], form: String = "") {
+            self.clusters = clusters
+            self.form = form
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.clusters = try json.value("clusters", or: [])
+            self.form = try json.value("form", or: "")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("clusters", clusters)
+            try json.put("form", form)
+        }
+    }
+
+    /// `streaksnap.media.v1.Cluster`.
+    public struct Cluster: Codable, Hashable, Sendable {
+        /// The same as long as its members are; of a tile, the same for good.
+        public var id: String
+        /// `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
+        public var kind: String
+        /// `center`.
+        public var center: Media.GeoPoint
+        /// Metres; 0 for a single.
+        public var radius: Double
+        /// `count`.
+        public var count: Int64
+        /// All posts of the cluster; none for a tile.
+        public var members: [PostID]
+        /// Of a single. With more than 500 of them, of those with the best scores.
+        public var post: Media.Post?
+
+        /// The given fields set, the others unset.
+        public init(id: String = "", kind: String = "", center: Media.GeoPoint, radius: Double = 0, count: Int64 = 0, members: [PostID] = [], post: Media.Post? = nil) {
+            self.id = id
+            self.kind = kind
+            self.center = center
+            self.radius = radius
+            self.count = count
+            self.members = members
+            self.post = post
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.id = try json.value("id", or: "")
+            self.kind = try json.value("kind", or: "")
+            self.center = try json.value("center")
+            self.radius = try json.value("radius", or: 0)
+            self.count = try json.value("count", or: 0)
+            self.members = try json.value("members", or: [])
+            self.post = try json.optional("post")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("id", id)
+            try json.put("kind", kind)
+            try json.put("center", center)
+            try json.put("radius", radius)
+            try json.put("count", count)
+            try json.put("members", members)
+            try json.put("post", post)
+        }
+    }
+
+    /// `streaksnap.media.v1.GeoPoint`.
+    public struct GeoPoint: Codable, Hashable, Sendable {
+        /// `latitude`.
+        public var latitude: Double
+        /// `longitude`.
+        public var longitude: Double
+
+        /// The given fields set, the others unset.
+        public init(latitude: Double = 0, longitude: Double = 0) {
+            self.latitude = latitude
+            self.longitude = longitude
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.latitude = try json.value("latitude", or: 0)
+            self.longitude = try json.value("longitude", or: 0)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("latitude", latitude)
+            try json.put("longitude", longitude)
+        }
+    }
+
+    /// `streaksnap.media.v1.DownloadPostRequest`.
+    public struct DownloadPostRequest: Codable, Hashable, Sendable {
+        /// `post_id`.
+        public var postID: PostID
+
+        /// The given fields set, the others unset.
+        public init(postID: PostID) {
+            self.postID = postID
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.postID = try json.value("post_id")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("post_id", postID)
+        }
+    }
+
+    /// `streaksnap.media.v1.PresignPostRequest`.
+    public struct PresignPostRequest: Codable, Hashable, Sendable {
+        /// Bytes: at most 10 MB of a photo, 100 MB of a video.
+        public var size: Int64
+        /// `type`.
+        public var type: String
+        /// Of the bytes, in hex.
+        public var sha256: String
+        /// Of the post that the file is for, made by the client; CreatePost may name it too.
+        public var postID: PostID?
+
+        /// The given fields set, the others unset.
+        public init(size: Int64, type: String, sha256: String, postID: PostID? = nil) {
+            self.size = size
+            self.type = type
+            self.sha256 = sha256
+            self.postID = postID
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.size = try json.value("size", or: 0)
+            self.type = try json.value("type", or: "")
+            self.sha256 = try json.value("sha256", or: "")
+            self.postID = try json.text("post_id")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("size", size)
+            try json.put("type", type)
+            try json.put("sha256", sha256)
+            try json.put("post_id", postID)
+        }
+    }
+
+    /// `streaksnap.media.v1.PresignPostReply`.
+    public struct PresignPostReply: Codable, Hashable, Sendable {
+        /// `upload_id`.
+        public var uploadID: UploadID
+        /// Where to send the bytes to, by PUT.
+        public var url: String
+        /// Headers that must be sent, exactly these; they are signed. A browser sends `content-length` by itself.
+        public var headers: [Media.UploadHeader]
+        /// Until when the link works.
+        public var expiresAt: Date?
+
+        /// The given fields set, the others unset.
+        public init(uploadID: UploadID, url: String = "", headers: [Media.UploadHeader] = [], expiresAt: Date? = nil) {
+            self.uploadID = uploadID
+            self.url = url
+            self.headers = headers
+            self.expiresAt = expiresAt
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.uploadID = try json.value("upload_id")
+            self.url = try json.value("url", or: "")
+            self.headers = try json.value("headers", or: [])
+            self.expiresAt = try json.optional("expires_at")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("upload_id", uploadID)
+            try json.put("url", url)
+            try json.put("headers", headers)
+            try json.put("expires_at", expiresAt)
+        }
+    }
+
+    /// A header of a request.
+    public struct UploadHeader: Codable, Hashable, Sendable {
+        /// `name`.
+        public var name: String
+        /// `value`.
+        public var value: String
+
+        /// The given fields set, the others unset.
+        public init(name: String = "", value: String = "") {
+            self.name = name
+            self.value = value
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.name = try json.value("name", or: "")
+            self.value = try json.value("value", or: "")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("name", name)
+            try json.put("value", value)
         }
     }
 }

@@ -15,7 +15,8 @@ extension Social {
         public static let report = Endpoint<Social.ReportRequest, Social.ReportReply>(Route(name: "Safety.Report", verb: "POST", path: "/api/reports", body: .all, auth: .user))
         /// Reports by status, newest first (SO-9).
         public static let listReports = Endpoint<Social.ListReportsRequest, Social.ListReportsReply>(Route(name: "Safety.ListReports", verb: "GET", path: "/api/admin/moderation/reports", auth: .admin))
-        /// Acts on a report, once (SO-9).
+        /// Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
+        /// of its reporters, `remove` deletes it, and any other action keeps it hidden.
         public static let actionReport = Endpoint<Social.ActionReportRequest, Social.ReportItem>(Route(name: "Safety.ActionReport", verb: "PUT", path: "/api/admin/moderation/reports/{report_id}", body: .all, auth: .admin))
     }
 }

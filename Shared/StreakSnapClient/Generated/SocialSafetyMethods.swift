@@ -142,7 +142,8 @@ extension Social {
             PageEntries(listReportsPages(status: status, limit: limit, offset: offset, options: options)) { $0.reports }
         }
 
-        /// Acts on a report, once (SO-9).
+        /// Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
+        /// of its reporters, `remove` deletes it, and any other action keeps it hidden.
         ///
         /// - Parameters:
         ///   - reportID: `report_id`.

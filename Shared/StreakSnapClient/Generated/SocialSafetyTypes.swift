@@ -15,6 +15,8 @@ extension Social {
         public static let suspend = ModerationAction(rawValue: "suspend")
         /// `ban`
         public static let ban = ModerationAction(rawValue: "ban")
+        /// Of a post: deletes it.
+        public static let remove = ModerationAction(rawValue: "remove")
 
         /// As it is written in JSON.
         public let rawValue: String
@@ -67,10 +69,30 @@ extension Social {
         public static let unspecified = ReportStatus(rawValue: "unspecified")
         /// `pending`
         public static let pending = ReportStatus(rawValue: "pending")
-        /// Warned, suspended or banned.
+        /// Warned, suspended or banned, or the post was removed.
         public static let actioned = ReportStatus(rawValue: "actioned")
         /// `dismissed`
         public static let dismissed = ReportStatus(rawValue: "dismissed")
+
+        /// As it is written in JSON.
+        public let rawValue: String
+
+        /// Any value, also one that this client does not know.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    /// Where an entry of the queue comes from.
+    public struct ReportSource: OpenEnum {
+        /// `unspecified`
+        public static let unspecified = ReportSource(rawValue: "unspecified")
+        /// `user`
+        public static let user = ReportSource(rawValue: "user")
+        /// The moderator of pictures found `labels` (PL-5): blocked ones when the entry is actioned, and such that may be when it is pending.
+        public static let labels = ReportSource(rawValue: "labels")
+        /// The moderator of pictures did not answer: the post was published unseen (PL-5).
+        public static let unreachable = ReportSource(rawValue: "unreachable")
+        /// Posts of the user were hidden, removed or refused three times within 90 days.
+        public static let oftenHidden = ReportSource(rawValue: "often_hidden")
 
         /// As it is written in JSON.
         public let rawValue: String
@@ -395,17 +417,23 @@ extension Social {
         public var status: Social.ReportStatus
         /// `created_at`.
         public var createdAt: Date?
-        /// `reporter_id`.
-        public var reporterID: UserID
+        /// Unset unless `source` is `user`.
+        public var reporterID: UserID?
         /// The owner of the subject; an action is about this user. Without names when the account is deleted.
         public var owner: Common.UserSummary
-        /// How many users have reported this subject.
+        /// How many users had reported this subject then; a post: since moderators last decided about it.
         public var reporters: Int
         /// Unset while the report is pending.
         public var action: Social.ModerationRecord?
+        /// `source`.
+        public var source: Social.ReportSource
+        /// What a machine saw, the surest first; empty unless `source` is `labels`.
+        public var labels: [Social.ReportLabel]
+        /// Of a post; unset when it is gone, when it cannot be had at the moment, and in the reply to an action.
+        public var post: Social.ReportedPost?
 
         /// The given fields set, the others unset.
-        public init(reportID: ReportID, subjectType: Social.ReportSubject = .unspecified, subjectID: SubjectID, reason: Social.ReportReason = .unspecified, description: String? = nil, status: Social.ReportStatus = .unspecified, createdAt: Date? = nil, reporterID: UserID, owner: Common.UserSummary, reporters: Int = 0, action: Social.ModerationRecord? = nil) {
+        public init(reportID: ReportID, subjectType: Social.ReportSubject = .unspecified, subjectID: SubjectID, reason: Social.ReportReason = .unspecified, description: String? = nil, status: Social.ReportStatus = .unspecified, createdAt: Date? = nil, reporterID: UserID? = nil, owner: Common.UserSummary, reporters: Int = 0, action: Social.ModerationRecord? = nil, source: Social.ReportSource = .unspecified, labels: [Social.ReportLabel] = [], post: Social.ReportedPost? = nil) {
             self.reportID = reportID
             self.subjectType = subjectType
             self.subjectID = subjectID
@@ -417,6 +445,9 @@ extension Social {
             self.owner = owner
             self.reporters = reporters
             self.action = action
+            self.source = source
+            self.labels = labels
+            self.post = post
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -429,10 +460,13 @@ extension Social {
             self.description = try json.optional("description")
             self.status = try json.value("status", or: .unspecified)
             self.createdAt = try json.optional("created_at")
-            self.reporterID = try json.value("reporter_id")
+            self.reporterID = try json.text("reporter_id")
             self.owner = try json.value("owner")
             self.reporters = try json.value("reporters", or: 0)
             self.action = try json.optional("action")
+            self.source = try json.value("source", or: .unspecified)
+            self.labels = try json.value("labels", or: [])
+            self.post = try json.optional("post")
         }
 
         /// Writes JSON without what is unset.
@@ -449,6 +483,90 @@ extension Social {
             try json.put("owner", owner)
             try json.put("reporters", reporters)
             try json.put("action", action)
+            try json.put("source", source)
+            try json.put("labels", labels)
+            try json.put("post", post)
+        }
+    }
+
+    /// What a machine saw in a picture.
+    public struct ReportLabel: Codable, Hashable, Sendable {
+        /// `name`.
+        public var name: String
+        /// In percent.
+        public var confidence: Double
+
+        /// The given fields set, the others unset.
+        public init(name: String = "", confidence: Double = 0) {
+            self.name = name
+            self.confidence = confidence
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.name = try json.value("name", or: "")
+            self.confidence = try json.value("confidence", or: 0)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("name", name)
+            try json.put("confidence", confidence)
+        }
+    }
+
+    /// A reported post as moderators see it.
+    public struct ReportedPost: Codable, Hashable, Sendable {
+        /// Signed, valid for 24 h; of a video its poster.
+        public var photoURL: String
+        /// 300 × 300 px.
+        public var thumbnailURL: String
+        /// `caption`.
+        public var caption: String?
+        /// As exactly as the author lets others know it.
+        public var latitude: Double
+        /// `longitude`.
+        public var longitude: Double
+        /// `posted_at`.
+        public var postedAt: Date?
+        /// `hidden`.
+        public var hidden: Bool
+
+        /// The given fields set, the others unset.
+        public init(photoURL: String = "", thumbnailURL: String = "", caption: String? = nil, latitude: Double = 0, longitude: Double = 0, postedAt: Date? = nil, hidden: Bool = false) {
+            self.photoURL = photoURL
+            self.thumbnailURL = thumbnailURL
+            self.caption = caption
+            self.latitude = latitude
+            self.longitude = longitude
+            self.postedAt = postedAt
+            self.hidden = hidden
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.photoURL = try json.value("photo_url", or: "")
+            self.thumbnailURL = try json.value("thumbnail_url", or: "")
+            self.caption = try json.optional("caption")
+            self.latitude = try json.value("latitude", or: 0)
+            self.longitude = try json.value("longitude", or: 0)
+            self.postedAt = try json.optional("posted_at")
+            self.hidden = try json.value("hidden", or: false)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("photo_url", photoURL)
+            try json.put("thumbnail_url", thumbnailURL)
+            try json.put("caption", caption)
+            try json.put("latitude", latitude)
+            try json.put("longitude", longitude)
+            try json.put("posted_at", postedAt)
+            try json.put("hidden", hidden)
         }
     }
 
@@ -458,8 +576,8 @@ extension Social {
         public var actionID: ModerationActionID
         /// `action`.
         public var action: Social.ModerationAction
-        /// `moderator_id`.
-        public var moderatorID: UserID
+        /// Unset when a machine did it.
+        public var moderatorID: UserID?
         /// `taken_at`.
         public var takenAt: Date?
         /// When a suspension ends.
@@ -468,7 +586,7 @@ extension Social {
         public var note: String?
 
         /// The given fields set, the others unset.
-        public init(actionID: ModerationActionID, action: Social.ModerationAction = .unspecified, moderatorID: UserID, takenAt: Date? = nil, until: Date? = nil, note: String? = nil) {
+        public init(actionID: ModerationActionID, action: Social.ModerationAction = .unspecified, moderatorID: UserID? = nil, takenAt: Date? = nil, until: Date? = nil, note: String? = nil) {
             self.actionID = actionID
             self.action = action
             self.moderatorID = moderatorID
@@ -482,7 +600,7 @@ extension Social {
             let json = try JSONObject(decoder)
             self.actionID = try json.value("action_id")
             self.action = try json.value("action", or: .unspecified)
-            self.moderatorID = try json.value("moderator_id")
+            self.moderatorID = try json.text("moderator_id")
             self.takenAt = try json.optional("taken_at")
             self.until = try json.optional("until")
             self.note = try json.optional("note")

@@ -37,6 +37,12 @@ extension CreatePostRequest: Wire.CMessage {
         if let stored = c.pointee.captured_at {
             self.capturedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "captured_at")
         }
+        if let stored = c.pointee.video {
+            self.video = try CommonAPI.Blob(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        if c.pointee._upload_id_case.rawValue == 9 {
+            self.uploadID = try Wire.Decode.optionalID(c.pointee.upload_id, "upload_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -67,6 +73,13 @@ extension CreatePostRequest: Wire.CMessage {
         }
         if let value = self.capturedAt {
             c.pointee.captured_at = try storeTimestamp(value, arena, "captured_at")
+        }
+        if let value = self.video {
+            c.pointee.video = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__Blob.self)
+        }
+        if let value = self.uploadID {
+            c.pointee._upload_id_case = .init(rawValue: 9)
+            c.pointee.upload_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -138,6 +151,24 @@ extension Post: Wire.CMessage {
             self.myVote = try Wire.Decode.string(c.pointee.my_vote, "my_vote")
         }
         self.hidden = c.pointee.hidden != 0
+        if c.pointee._city_case.rawValue == 30 {
+            self.city = try Wire.Decode.string(c.pointee.city, "city")
+        }
+        if c.pointee._country_case.rawValue == 31 {
+            self.country = try Wire.Decode.string(c.pointee.country, "country")
+        }
+        if c.pointee._country_code_case.rawValue == 32 {
+            self.countryCode = try Wire.Decode.string(c.pointee.country_code, "country_code")
+        }
+        if c.pointee._video_url_case.rawValue == 33 {
+            self.videoURL = try Wire.Decode.string(c.pointee.video_url, "video_url")
+        }
+        if c.pointee._poster_url_case.rawValue == 34 {
+            self.posterURL = try Wire.Decode.string(c.pointee.poster_url, "poster_url")
+        }
+        if c.pointee._duration_ms_case.rawValue == 35 {
+            self.durationMs = c.pointee.duration_ms
+        }
         self.reportedByMe = c.pointee.reported_by_me != 0
     }
 
@@ -175,6 +206,30 @@ extension Post: Wire.CMessage {
             c.pointee.my_vote = try arena.string(value, "my_vote")
         }
         c.pointee.hidden = self.hidden ? 1 : 0
+        if let value = self.city {
+            c.pointee._city_case = .init(rawValue: 30)
+            c.pointee.city = try arena.string(value, "city")
+        }
+        if let value = self.country {
+            c.pointee._country_case = .init(rawValue: 31)
+            c.pointee.country = try arena.string(value, "country")
+        }
+        if let value = self.countryCode {
+            c.pointee._country_code_case = .init(rawValue: 32)
+            c.pointee.country_code = try arena.string(value, "country_code")
+        }
+        if let value = self.videoURL {
+            c.pointee._video_url_case = .init(rawValue: 33)
+            c.pointee.video_url = try arena.string(value, "video_url")
+        }
+        if let value = self.posterURL {
+            c.pointee._poster_url_case = .init(rawValue: 34)
+            c.pointee.poster_url = try arena.string(value, "poster_url")
+        }
+        if let value = self.durationMs {
+            c.pointee._duration_ms_case = .init(rawValue: 35)
+            c.pointee.duration_ms = value
+        }
         c.pointee.reported_by_me = self.reportedByMe ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
@@ -220,6 +275,9 @@ extension ListPostsRequest: Wire.CMessage {
         if c.pointee._sort_case.rawValue == 11 {
             self.sort = try Wire.Decode.string(c.pointee.sort, "sort")
         }
+        if c.pointee._q_case.rawValue == 30 {
+            self.q = try Wire.Decode.string(c.pointee.q, "q")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -261,6 +319,10 @@ extension ListPostsRequest: Wire.CMessage {
         if let value = self.sort {
             c.pointee._sort_case = .init(rawValue: 11)
             c.pointee.sort = try arena.string(value, "sort")
+        }
+        if let value = self.q {
+            c.pointee._q_case = .init(rawValue: 30)
+            c.pointee.q = try arena.string(value, "q")
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -655,6 +717,267 @@ extension SavedCity: Wire.CMessage {
         if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
         c.pointee.latitude = self.latitude
         c.pointee.longitude = self.longitude
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListClustersRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListClustersRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ListClustersRequest()
+        streaksnap__media__v1__list_clusters_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListClustersRequest.self)
+        self.bbox = try Wire.Decode.string(c.pointee.bbox, "bbox")
+        if c.pointee._zoom_case.rawValue == 2 {
+            self.zoom = c.pointee.zoom
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ListClustersRequest.self)
+        streaksnap__media__v1__list_clusters_request__init(c)
+        if !self.bbox.isEmpty { c.pointee.bbox = try arena.string(self.bbox, "bbox") }
+        if let value = self.zoom {
+            c.pointee._zoom_case = .init(rawValue: 2)
+            c.pointee.zoom = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListClustersReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.ListClustersReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__ListClustersReply()
+        streaksnap__media__v1__list_clusters_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__ListClustersReply.self)
+        self.clusters = try Wire.Decode.messages(c.pointee.clusters, count: c.pointee.n_clusters, as: Cluster.self, unreadable)
+        self.form = try Wire.Decode.string(c.pointee.form, "form")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__ListClustersReply.self)
+        streaksnap__media__v1__list_clusters_reply__init(c)
+        if !self.clusters.isEmpty {
+            c.pointee.n_clusters = self.clusters.count
+            c.pointee.clusters = try arena.messages(self.clusters, as: Streaksnap__Media__V1__Cluster.self)
+        }
+        if !self.form.isEmpty { c.pointee.form = try arena.string(self.form, "form") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension Cluster: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.Cluster" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__Cluster()
+        streaksnap__media__v1__cluster__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__Cluster.self)
+        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.kind = try Wire.Decode.string(c.pointee.kind, "kind")
+        if let stored = c.pointee.center {
+            self.center = try GeoPoint(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        self.radius = c.pointee.radius
+        self.count = c.pointee.count
+        self.members = try Wire.Decode.ids(c.pointee.members, count: c.pointee.n_members, "members", unreadable)
+        if let stored = c.pointee.post {
+            self.post = try Post(stored: UnsafeRawPointer(stored), unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__Cluster.self)
+        streaksnap__media__v1__cluster__init(c)
+        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        if !self.kind.isEmpty { c.pointee.kind = try arena.string(self.kind, "kind") }
+        if let value = self.center {
+            c.pointee.center = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__GeoPoint.self)
+        }
+        c.pointee.radius = self.radius
+        c.pointee.count = self.count
+        if !self.members.isEmpty {
+            c.pointee.n_members = self.members.count
+            c.pointee.members = arena.ids(self.members)
+        }
+        if let value = self.post {
+            c.pointee.post = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Post.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GeoPoint: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GeoPoint" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GeoPoint()
+        streaksnap__media__v1__geo_point__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GeoPoint.self)
+        self.latitude = c.pointee.latitude
+        self.longitude = c.pointee.longitude
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GeoPoint.self)
+        streaksnap__media__v1__geo_point__init(c)
+        c.pointee.latitude = self.latitude
+        c.pointee.longitude = self.longitude
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension DownloadPostRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.DownloadPostRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__DownloadPostRequest()
+        streaksnap__media__v1__download_post_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__DownloadPostRequest.self)
+        self.postID = try Wire.Decode.id(c.pointee.post_id, "post_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__DownloadPostRequest.self)
+        streaksnap__media__v1__download_post_request__init(c)
+        c.pointee.post_id = arena.id(self.postID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension DownloadPostReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.DownloadPostReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__DownloadPostReply()
+        streaksnap__media__v1__download_post_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__DownloadPostReply.self)
+        self.photo = Wire.Decode.bytes(c.pointee.photo.data, count: c.pointee.photo.len)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__DownloadPostReply.self)
+        streaksnap__media__v1__download_post_reply__init(c)
+        if !self.photo.isEmpty { c.pointee.photo = ProtobufCBinaryData(len: self.photo.count, data: arena.bytes(self.photo)) }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PresignPostRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.PresignPostRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__PresignPostRequest()
+        streaksnap__media__v1__presign_post_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__PresignPostRequest.self)
+        self.size = c.pointee.size
+        self.type = try Wire.Decode.string(c.pointee.type, "type")
+        self.sha256 = try Wire.Decode.string(c.pointee.sha256, "sha256")
+        if c.pointee._post_id_case.rawValue == 4 {
+            self.postID = try Wire.Decode.optionalID(c.pointee.post_id, "post_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__PresignPostRequest.self)
+        streaksnap__media__v1__presign_post_request__init(c)
+        c.pointee.size = self.size
+        if !self.type.isEmpty { c.pointee.type = try arena.string(self.type, "type") }
+        if !self.sha256.isEmpty { c.pointee.sha256 = try arena.string(self.sha256, "sha256") }
+        if let value = self.postID {
+            c.pointee._post_id_case = .init(rawValue: 4)
+            c.pointee.post_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PresignPostReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.PresignPostReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__PresignPostReply()
+        streaksnap__media__v1__presign_post_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__PresignPostReply.self)
+        self.uploadID = try Wire.Decode.id(c.pointee.upload_id, "upload_id", unreadable)
+        self.url = try Wire.Decode.string(c.pointee.url, "url")
+        self.headers = try Wire.Decode.messages(c.pointee.headers, count: c.pointee.n_headers, as: UploadHeader.self, unreadable)
+        if let stored = c.pointee.expires_at {
+            self.expiresAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "expires_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__PresignPostReply.self)
+        streaksnap__media__v1__presign_post_reply__init(c)
+        c.pointee.upload_id = arena.id(self.uploadID)
+        if !self.url.isEmpty { c.pointee.url = try arena.string(self.url, "url") }
+        if !self.headers.isEmpty {
+            c.pointee.n_headers = self.headers.count
+            c.pointee.headers = try arena.messages(self.headers, as: Streaksnap__Media__V1__UploadHeader.self)
+        }
+        if let value = self.expiresAt {
+            c.pointee.expires_at = try storeTimestamp(value, arena, "expires_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UploadHeader: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.UploadHeader" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__UploadHeader()
+        streaksnap__media__v1__upload_header__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadHeader.self)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.value = try Wire.Decode.string(c.pointee.value, "value")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__UploadHeader.self)
+        streaksnap__media__v1__upload_header__init(c)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        if !self.value.isEmpty { c.pointee.value = try arena.string(self.value, "value") }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -18,12 +18,16 @@ public struct CreatePostRequest: Sendable, Equatable {
     public var precision: String? = nil
     /// When the photo was taken, by the client's clock; when absent, the time of its receipt.
     public var capturedAt: Kernel.Instant? = nil
+    /// MP4, MOV or WebM with H.264, HEVC or VP9, at most 100 MB, 60 s and 4K; decided from the bytes.
+    public var video: CommonAPI.Blob? = nil
+    /// Of PresignPost, in place of a file.
+    public var uploadID: Kernel.UploadID? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(photo: CommonAPI.Blob? = nil, postID: Kernel.PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Kernel.Instant? = nil) {
+    public init(photo: CommonAPI.Blob? = nil, postID: Kernel.PostID? = nil, latitude: Double? = nil, longitude: Double? = nil, caption: String? = nil, precision: String? = nil, capturedAt: Kernel.Instant? = nil, video: CommonAPI.Blob? = nil, uploadID: Kernel.UploadID? = nil) {
         self.photo = photo
         self.postID = postID
         self.latitude = latitude
@@ -31,6 +35,8 @@ public struct CreatePostRequest: Sendable, Equatable {
         self.caption = caption
         self.precision = precision
         self.capturedAt = capturedAt
+        self.video = video
+        self.uploadID = uploadID
     }
 }
 
@@ -50,9 +56,9 @@ public struct CreatePostReply: Sendable, Equatable {
 public struct Post: Sendable, Equatable {
     public var id: Kernel.PostID
     public var author: CommonAPI.UserSummary? = nil
-    /// `photo`.
+    /// `photo` or `video`.
     public var type: String = ""
-    /// Signed, valid for 24 h.
+    /// Signed, valid for 24 h. Of a video a frame of it, the same as `poster_url`.
     public var photoURL: String = ""
     /// 300 × 300 px.
     public var thumbnailURL: String = ""
@@ -76,11 +82,23 @@ public struct Post: Sendable, Equatable {
     public var myVote: String? = nil
     /// By reports or by moderators (SO-8, SO-9): only its author sees it.
     public var hidden: Bool = false
+    /// A large city near the position above; unset far from all.
+    public var city: String? = nil
+    /// In English; unset at sea.
+    public var country: String? = nil
+    /// ISO 3166-1, two letters.
+    public var countryCode: String? = nil
+    /// Of a video, signed, valid for 24 h. It answers ranges and plays while it loads.
+    public var videoURL: String? = nil
+    /// Of a video: its frame at 1 s, or the last one of a shorter clip. As large as `width` and `height` say.
+    public var posterURL: String? = nil
+    /// Of a video: how long it lasts.
+    public var durationMs: Int64? = nil
     /// Whether the reader has reported it (SO-8).
     public var reportedByMe: Bool = false
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, reportedByMe: Bool = false) {
+    public init(id: Kernel.PostID, author: CommonAPI.UserSummary? = nil, type: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, latitude: Double = 0, longitude: Double = 0, precision: String = "", geohash: String = "", capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, up: Int64 = 0, down: Int64 = 0, voteCount: Int64 = 0, myVote: String? = nil, hidden: Bool = false, city: String? = nil, country: String? = nil, countryCode: String? = nil, videoURL: String? = nil, posterURL: String? = nil, durationMs: Int64? = nil, reportedByMe: Bool = false) {
         self.id = id
         self.author = author
         self.type = type
@@ -100,6 +118,12 @@ public struct Post: Sendable, Equatable {
         self.voteCount = voteCount
         self.myVote = myVote
         self.hidden = hidden
+        self.city = city
+        self.country = country
+        self.countryCode = countryCode
+        self.videoURL = videoURL
+        self.posterURL = posterURL
+        self.durationMs = durationMs
         self.reportedByMe = reportedByMe
     }
 }
@@ -126,12 +150,14 @@ public struct ListPostsRequest: Sendable, Equatable {
     public var mine: Bool? = nil
     /// `score` (PL-2) or `newest`. When absent: newest for the posts of one author, otherwise score.
     public var sort: String? = nil
+    /// Words: only posts whose caption and place name have all of them, each as the beginning of a word, whatever its case and accents.
+    public var q: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(cursor: String = "", limit: Int32 = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Kernel.Instant? = nil, author: Kernel.UserID? = nil, mine: Bool? = nil, sort: String? = nil) {
+    public init(cursor: String = "", limit: Int32 = 0, bbox: String? = nil, lat: Double? = nil, lon: Double? = nil, radius: Double? = nil, geohash: String? = nil, since: Kernel.Instant? = nil, author: Kernel.UserID? = nil, mine: Bool? = nil, sort: String? = nil, q: String? = nil) {
         self.cursor = cursor
         self.limit = limit
         self.bbox = bbox
@@ -143,6 +169,7 @@ public struct ListPostsRequest: Sendable, Equatable {
         self.author = author
         self.mine = mine
         self.sort = sort
+        self.q = q
     }
 }
 
@@ -326,6 +353,155 @@ public struct SavedCity: Sendable, Equatable {
         self.name = name
         self.latitude = latitude
         self.longitude = longitude
+    }
+}
+
+public struct ListClustersRequest: Sendable, Equatable {
+    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+    public var bbox: String = ""
+    /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
+    public var zoom: Double? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(bbox: String = "", zoom: Double? = nil) {
+        self.bbox = bbox
+        self.zoom = zoom
+    }
+}
+
+public struct ListClustersReply: Sendable, Equatable {
+    public var clusters: [Cluster] = []
+    /// `clusters` or `tiles`.
+    public var form: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(clusters: [Cluster] = [], form: String = "") {
+        self.clusters = clusters
+        self.form = form
+    }
+}
+
+public struct Cluster: Sendable, Equatable {
+    /// The same as long as its members are; of a tile, the same for good.
+    public var id: String = ""
+    /// `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
+    public var kind: String = ""
+    public var center: GeoPoint? = nil
+    /// Metres; 0 for a single.
+    public var radius: Double = 0
+    public var count: Int64 = 0
+    /// All posts of the cluster; none for a tile.
+    public var members: [Kernel.PostID] = []
+    /// Of a single. With more than 500 of them, of those with the best scores.
+    public var post: Post? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(id: String = "", kind: String = "", center: GeoPoint? = nil, radius: Double = 0, count: Int64 = 0, members: [Kernel.PostID] = [], post: Post? = nil) {
+        self.id = id
+        self.kind = kind
+        self.center = center
+        self.radius = radius
+        self.count = count
+        self.members = members
+        self.post = post
+    }
+}
+
+public struct GeoPoint: Sendable, Equatable {
+    public var latitude: Double = 0
+    public var longitude: Double = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(latitude: Double = 0, longitude: Double = 0) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+public struct DownloadPostRequest: Sendable, Equatable {
+    public var postID: Kernel.PostID
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID) {
+        self.postID = postID
+    }
+}
+
+public struct DownloadPostReply: Sendable, Equatable {
+    public var photo: [UInt8] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(photo: [UInt8] = []) {
+        self.photo = photo
+    }
+}
+
+public struct PresignPostRequest: Sendable, Equatable {
+    /// Bytes: at most 10 MB of a photo, 100 MB of a video.
+    public var size: Int64 = 0
+    public var type: String = ""
+    /// Of the bytes, in hex.
+    public var sha256: String = ""
+    /// Of the post that the file is for, made by the client; CreatePost may name it too.
+    public var postID: Kernel.PostID? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(size: Int64 = 0, type: String = "", sha256: String = "", postID: Kernel.PostID? = nil) {
+        self.size = size
+        self.type = type
+        self.sha256 = sha256
+        self.postID = postID
+    }
+}
+
+public struct PresignPostReply: Sendable, Equatable {
+    public var uploadID: Kernel.UploadID
+    /// Where to send the bytes to, by PUT.
+    public var url: String = ""
+    /// Headers that must be sent, exactly these; they are signed. A browser sends `content-length` by itself.
+    public var headers: [UploadHeader] = []
+    /// Until when the link works.
+    public var expiresAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(uploadID: Kernel.UploadID, url: String = "", headers: [UploadHeader] = [], expiresAt: Kernel.Instant? = nil) {
+        self.uploadID = uploadID
+        self.url = url
+        self.headers = headers
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A header of a request.
+public struct UploadHeader: Sendable, Equatable {
+    public var name: String = ""
+    public var value: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(name: String = "", value: String = "") {
+        self.name = name
+        self.value = value
     }
 }
 

@@ -7,8 +7,10 @@ public enum PlacesService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - createPost: Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
-    ///     that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
+    ///   - createPost: Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
+    ///     the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
+    ///     it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
+    ///     before anything is visible.
     ///   - listPosts: Posts of an area, of an author, one's own, or of the whole earth, ranked or newest first (PL-2). Posts that are hidden, or whose author
     ///     may not be seen by the reader, are left out. The cursor goes through the list as it was ranked at its first page: no post comes twice or
     ///     is passed over because votes change, and posts made since do not appear.
@@ -21,6 +23,13 @@ public enum PlacesService {
     ///   - removeCity: Takes a city out of the list, and clears the favorite if it is this one. A name that is not there changes nothing.
     ///   - setFavoriteCity: Makes a city the favorite in place of the one before. It need not be in the list, and does not enter it.
     ///   - clearFavoriteCity: Clears the favorite; without one it changes nothing.
+    ///   - listClusters: What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    ///     touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    ///     things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    ///   - downloadPost: The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    ///     Exif (PL-6).
+    ///   - presignPost: Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
+    ///     used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
     ///   - findPostOwner: Whom a report about a post is about (SO-8).
     ///   - listReportedPosts: Posts as moderators see them, hidden ones too (SO-9). Those that are gone are left out.
     public static func endpoints(
@@ -35,6 +44,9 @@ public enum PlacesService {
         removeCity: some Bus.MutationHandler<RemoveCityRequest, SavedCitiesReply>,
         setFavoriteCity: some Bus.MutationHandler<SetFavoriteCityRequest, SavedCitiesReply>,
         clearFavoriteCity: some Bus.MutationHandler<ClearFavoriteCityRequest, SavedCitiesReply>,
+        listClusters: some Bus.QueryHandler<ListClustersRequest, ListClustersReply>,
+        downloadPost: some Bus.QueryHandler<DownloadPostRequest, DownloadPostReply>,
+        presignPost: some Bus.MutationHandler<PresignPostRequest, PresignPostReply>,
         findPostOwner: some Bus.QueryHandler<FindPostOwnerRequest, FindPostOwnerReply>,
         listReportedPosts: some Bus.QueryHandler<ListReportedPostsRequest, ListReportedPostsReply>
     ) -> [Bus.Endpoint] {
@@ -50,6 +62,9 @@ public enum PlacesService {
             Bus.Endpoint(PlacesMethods.removeCity, removeCity),
             Bus.Endpoint(PlacesMethods.setFavoriteCity, setFavoriteCity),
             Bus.Endpoint(PlacesMethods.clearFavoriteCity, clearFavoriteCity),
+            Bus.Endpoint(PlacesMethods.listClusters, listClusters),
+            Bus.Endpoint(PlacesMethods.downloadPost, downloadPost),
+            Bus.Endpoint(PlacesMethods.presignPost, presignPost),
             Bus.Endpoint(PlacesMethods.findPostOwner, findPostOwner),
             Bus.Endpoint(PlacesMethods.listReportedPosts, listReportedPosts),
         ]
@@ -58,10 +73,12 @@ public enum PlacesService {
 
 /// The methods of `Places` on the bus.
 public enum PlacesMethods {
-    /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
-    /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
+    /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
+    /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
+    /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
+    /// before anything is visible.
     public static let createPost = Bus.Method<CreatePostRequest, CreatePostReply>(
-        service: "media", version: "v1", name: "CreatePost", isIdempotent: false, timeout: .seconds(30))
+        service: "media", version: "v1", name: "CreatePost", isIdempotent: false, timeout: .seconds(60))
     /// Posts of an area, of an author, one's own, or of the whole earth, ranked or newest first (PL-2). Posts that are hidden, or whose author
     /// may not be seen by the reader, are left out. The cursor goes through the list as it was ranked at its first page: no post comes twice or
     /// is passed over because votes change, and posts made since do not appear.
@@ -94,6 +111,19 @@ public enum PlacesMethods {
     /// Clears the favorite; without one it changes nothing.
     public static let clearFavoriteCity = Bus.Method<ClearFavoriteCityRequest, SavedCitiesReply>(
         service: "media", version: "v1", name: "ClearFavoriteCity", isIdempotent: false, timeout: .seconds(10))
+    /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    public static let listClusters = Bus.Method<ListClustersRequest, ListClustersReply>(
+        service: "media", version: "v1", name: "ListClusters", isIdempotent: true, timeout: .seconds(10))
+    /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    /// Exif (PL-6).
+    public static let downloadPost = Bus.Method<DownloadPostRequest, DownloadPostReply>(
+        service: "media", version: "v1", name: "DownloadPost", isIdempotent: true, timeout: .seconds(10))
+    /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
+    /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
+    public static let presignPost = Bus.Method<PresignPostRequest, PresignPostReply>(
+        service: "media", version: "v1", name: "PresignPost", isIdempotent: false, timeout: .seconds(10))
     /// Whom a report about a post is about (SO-8).
     public static let findPostOwner = Bus.Method<FindPostOwnerRequest, FindPostOwnerReply>(
         service: "media", version: "v1", name: "FindPostOwner", isIdempotent: true, timeout: .seconds(10))
@@ -109,8 +139,10 @@ public struct PlacesClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Posts a photo with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets the post
-    /// that is there. Others see the position as exactly as `precision` says; the exact one is not kept.
+    /// Posts a photo or video with its position (PL-1). With a `post_id` made by the client a repeat posts once, however late it comes: it gets
+    /// the post that is there. Others see the position as exactly as `precision` says; the exact one is not kept. A form brings the file with
+    /// it, as `photo` or `video`; without one, `upload_id` names a file that was sent by a presigned link. Its size, type and hash are checked
+    /// before anything is visible.
     public func createPost(_ request: CreatePostRequest, context: Bus.CallContext) async throws -> CreatePostReply {
         try await caller.call(PlacesMethods.createPost, request, context: context)
     }
@@ -165,6 +197,25 @@ public struct PlacesClient: Sendable {
     /// Clears the favorite; without one it changes nothing.
     public func clearFavoriteCity(_ request: ClearFavoriteCityRequest, context: Bus.CallContext) async throws -> SavedCitiesReply {
         try await caller.call(PlacesMethods.clearFavoriteCity, request, context: context)
+    }
+
+    /// What a map shows of a box at a zoom (PL-4): below 8 circles only, from 8 all clusters, from 11 circles and every post. A cluster that
+    /// touches the box has all its posts, inside or not, so panning changes none. With more than 100,000 posts to look at, or more than 5,000
+    /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
+    public func listClusters(_ request: ListClustersRequest, context: Bus.CallContext) async throws -> ListClustersReply {
+        try await caller.call(PlacesMethods.listClusters, request, context: context)
+    }
+
+    /// The photo of a post as a file to keep, with the time of its capture and its position, as exactly as the author lets others know it, in
+    /// Exif (PL-6).
+    public func downloadPost(_ request: DownloadPostRequest, context: Bus.CallContext) async throws -> DownloadPostReply {
+        try await caller.call(PlacesMethods.downloadPost, request, context: context)
+    }
+
+    /// Announces a file that the client will send by itself, and gives the link to send it to, which is valid for an hour (PL-1). The file is
+    /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
+    public func presignPost(_ request: PresignPostRequest, context: Bus.CallContext) async throws -> PresignPostReply {
+        try await caller.call(PlacesMethods.presignPost, request, context: context)
     }
 
     /// Whom a report about a post is about (SO-8).

@@ -4,7 +4,6 @@ public import Wire
 
 extension CreatePostRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.photo == nil { violations.required(at: path, "photo") }
         if let value = self.postID {
             violations.id(value, at: path, "post_id")
         }
@@ -13,6 +12,9 @@ extension CreatePostRequest {
         }
         if let value = self.precision {
             violations.member(value, of: ["exact", "100m", "1km"], at: path, "precision")
+        }
+        if let value = self.uploadID {
+            violations.id(value, at: path, "upload_id")
         }
     }
 }
@@ -50,6 +52,9 @@ extension ListPostsRequest {
         }
         if let value = self.sort {
             violations.member(value, of: ["score", "newest"], at: path, "sort")
+        }
+        if let value = self.q {
+            violations.length(value, max: 100, at: path, "q")
         }
     }
 }
@@ -155,6 +160,83 @@ extension SavedCitiesReply {
 }
 
 extension SavedCity {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ListClustersRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.bbox.isEmpty {
+            violations.required(at: path, "bbox")
+        } else {
+            violations.length(self.bbox, max: 200, at: path, "bbox")
+        }
+    }
+}
+
+extension ListClustersReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.clusters.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("clusters", index: index))
+        }
+    }
+}
+
+extension Cluster {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.center == nil { violations.required(at: path, "center") }
+        for (index, value) in self.members.enumerated() {
+            violations.id(value, at: path, "members", index: index)
+        }
+        if let value = self.post {
+            value.collectViolations(into: &violations, path: path.child("post"))
+        }
+    }
+}
+
+extension GeoPoint {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension DownloadPostRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
+    }
+}
+
+extension DownloadPostReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension PresignPostRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.size == 0 {
+            violations.required(at: path, "size")
+        } else {
+            violations.bounds(self.size, min: 1, at: path, "size")
+        }
+        if self.type.isEmpty {
+            violations.required(at: path, "type")
+        } else {
+            violations.member(self.type, of: ["image/jpeg", "image/png", "image/webp", "image/heic", "video/mp4", "video/quicktime", "video/webm"], at: path, "type")
+        }
+        if self.sha256.isEmpty {
+            violations.required(at: path, "sha256")
+        } else {
+            violations.length(self.sha256, min: 64, max: 64, at: path, "sha256")
+        }
+        if let value = self.postID {
+            violations.id(value, at: path, "post_id")
+        }
+    }
+}
+
+extension PresignPostReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.uploadID, at: path, "upload_id")
+    }
+}
+
+extension UploadHeader {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 

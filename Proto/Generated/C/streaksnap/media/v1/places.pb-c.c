@@ -862,6 +862,411 @@ void   streaksnap__media__v1__saved_city__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__saved_city__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__list_clusters_request__init
+                     (Streaksnap__Media__V1__ListClustersRequest         *message)
+{
+  static const Streaksnap__Media__V1__ListClustersRequest init_value = STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_clusters_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_clusters_request__pack
+                     (const Streaksnap__Media__V1__ListClustersRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_clusters_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListClustersRequest *
+       streaksnap__media__v1__list_clusters_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListClustersRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_clusters_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_clusters_request__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__list_clusters_reply__init
+                     (Streaksnap__Media__V1__ListClustersReply         *message)
+{
+  static const Streaksnap__Media__V1__ListClustersReply init_value = STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__list_clusters_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__list_clusters_reply__pack
+                     (const Streaksnap__Media__V1__ListClustersReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__list_clusters_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__ListClustersReply *
+       streaksnap__media__v1__list_clusters_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__ListClustersReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__list_clusters_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__list_clusters_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__list_clusters_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__cluster__init
+                     (Streaksnap__Media__V1__Cluster         *message)
+{
+  static const Streaksnap__Media__V1__Cluster init_value = STREAKSNAP__MEDIA__V1__CLUSTER__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__cluster__get_packed_size
+                     (const Streaksnap__Media__V1__Cluster *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__cluster__pack
+                     (const Streaksnap__Media__V1__Cluster *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__cluster__pack_to_buffer
+                     (const Streaksnap__Media__V1__Cluster *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__Cluster *
+       streaksnap__media__v1__cluster__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__Cluster *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__cluster__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__cluster__free_unpacked
+                     (Streaksnap__Media__V1__Cluster *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__cluster__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__geo_point__init
+                     (Streaksnap__Media__V1__GeoPoint         *message)
+{
+  static const Streaksnap__Media__V1__GeoPoint init_value = STREAKSNAP__MEDIA__V1__GEO_POINT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__geo_point__get_packed_size
+                     (const Streaksnap__Media__V1__GeoPoint *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__geo_point__pack
+                     (const Streaksnap__Media__V1__GeoPoint *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__geo_point__pack_to_buffer
+                     (const Streaksnap__Media__V1__GeoPoint *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GeoPoint *
+       streaksnap__media__v1__geo_point__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GeoPoint *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__geo_point__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__geo_point__free_unpacked
+                     (Streaksnap__Media__V1__GeoPoint *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__geo_point__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__download_post_request__init
+                     (Streaksnap__Media__V1__DownloadPostRequest         *message)
+{
+  static const Streaksnap__Media__V1__DownloadPostRequest init_value = STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__download_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__download_post_request__pack
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__download_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__DownloadPostRequest *
+       streaksnap__media__v1__download_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__DownloadPostRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__download_post_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__download_post_request__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__download_post_reply__init
+                     (Streaksnap__Media__V1__DownloadPostReply         *message)
+{
+  static const Streaksnap__Media__V1__DownloadPostReply init_value = STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__download_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__download_post_reply__pack
+                     (const Streaksnap__Media__V1__DownloadPostReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__download_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__DownloadPostReply *
+       streaksnap__media__v1__download_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__DownloadPostReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__download_post_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__download_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__download_post_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__presign_post_request__init
+                     (Streaksnap__Media__V1__PresignPostRequest         *message)
+{
+  static const Streaksnap__Media__V1__PresignPostRequest init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__presign_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__presign_post_request__pack
+                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__PresignPostRequest *
+       streaksnap__media__v1__presign_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__PresignPostRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__presign_post_request__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__presign_post_reply__init
+                     (Streaksnap__Media__V1__PresignPostReply         *message)
+{
+  static const Streaksnap__Media__V1__PresignPostReply init_value = STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__presign_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__presign_post_reply__pack
+                     (const Streaksnap__Media__V1__PresignPostReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__PresignPostReply *
+       streaksnap__media__v1__presign_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__PresignPostReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__presign_post_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__presign_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__presign_post_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_header__init
+                     (Streaksnap__Media__V1__UploadHeader         *message)
+{
+  static const Streaksnap__Media__V1__UploadHeader init_value = STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_header__get_packed_size
+                     (const Streaksnap__Media__V1__UploadHeader *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_header__pack
+                     (const Streaksnap__Media__V1__UploadHeader *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_header__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadHeader *
+       streaksnap__media__v1__upload_header__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadHeader *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_header__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_header__free_unpacked
+                     (Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_header__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__find_post_owner_request__init
                      (Streaksnap__Media__V1__FindPostOwnerRequest         *message)
 {
@@ -1087,7 +1492,7 @@ void   streaksnap__media__v1__screened_label__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__screened_label__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request__field_descriptors[9] =
 {
   {
     "photo",
@@ -1173,6 +1578,30 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__create_post_request
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "video",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, video),
+    &streaksnap__common__v1__blob__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "upload_id",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, _upload_id_case),
+    offsetof(Streaksnap__Media__V1__CreatePostRequest, upload_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__create_post_request__field_indices_by_name[] = {
   4,   /* field[4] = caption */
@@ -1182,11 +1611,13 @@ static const unsigned streaksnap__media__v1__create_post_request__field_indices_
   0,   /* field[0] = photo */
   1,   /* field[1] = post_id */
   5,   /* field[5] = precision */
+  8,   /* field[8] = upload_id */
+  7,   /* field[7] = video */
 };
 static const ProtobufCIntRange streaksnap__media__v1__create_post_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__descriptor =
 {
@@ -1196,7 +1627,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_request__des
   "Streaksnap__Media__V1__CreatePostRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__CreatePostRequest),
-  7,
+  9,
   streaksnap__media__v1__create_post_request__field_descriptors,
   streaksnap__media__v1__create_post_request__field_indices_by_name,
   1,  streaksnap__media__v1__create_post_request__number_ranges,
@@ -1241,7 +1672,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__create_post_reply__descr
   (ProtobufCMessageInit) streaksnap__media__v1__create_post_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[20] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descriptors[26] =
 {
   {
     "id",
@@ -1472,6 +1903,78 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__post__field_descrip
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "city",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _city_case),
+    offsetof(Streaksnap__Media__V1__Post, city),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "country",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _country_case),
+    offsetof(Streaksnap__Media__V1__Post, country),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "country_code",
+    32,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _country_code_case),
+    offsetof(Streaksnap__Media__V1__Post, country_code),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "video_url",
+    33,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _video_url_case),
+    offsetof(Streaksnap__Media__V1__Post, video_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "poster_url",
+    34,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Post, _poster_url_case),
+    offsetof(Streaksnap__Media__V1__Post, poster_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "duration_ms",
+    35,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Streaksnap__Media__V1__Post, _duration_ms_case),
+    offsetof(Streaksnap__Media__V1__Post, duration_ms),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "reported_by_me",
     40,
     PROTOBUF_C_LABEL_NONE,
@@ -1488,7 +1991,11 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   1,   /* field[1] = author */
   7,   /* field[7] = caption */
   12,   /* field[12] = captured_at */
+  19,   /* field[19] = city */
+  20,   /* field[20] = country */
+  21,   /* field[21] = country_code */
   15,   /* field[15] = down */
+  24,   /* field[24] = duration_ms */
   11,   /* field[11] = geohash */
   6,   /* field[6] = height */
   18,   /* field[18] = hidden */
@@ -1498,19 +2005,22 @@ static const unsigned streaksnap__media__v1__post__field_indices_by_name[] = {
   17,   /* field[17] = my_vote */
   3,   /* field[3] = photo_url */
   13,   /* field[13] = posted_at */
+  23,   /* field[23] = poster_url */
   10,   /* field[10] = precision */
-  19,   /* field[19] = reported_by_me */
+  25,   /* field[25] = reported_by_me */
   4,   /* field[4] = thumbnail_url */
   2,   /* field[2] = type */
   14,   /* field[14] = up */
+  22,   /* field[22] = video_url */
   16,   /* field[16] = vote_count */
   5,   /* field[5] = width */
 };
-static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[2 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__post__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 40, 19 },
-  { 0, 20 }
+  { 30, 19 },
+  { 40, 25 },
+  { 0, 26 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
 {
@@ -1520,14 +2030,14 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__post__descriptor =
   "Streaksnap__Media__V1__Post",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__Post),
-  20,
+  26,
   streaksnap__media__v1__post__field_descriptors,
   streaksnap__media__v1__post__field_indices_by_name,
-  2,  streaksnap__media__v1__post__number_ranges,
+  3,  streaksnap__media__v1__post__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__post__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request__field_descriptors[11] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request__field_descriptors[12] =
 {
   {
     "cursor",
@@ -1661,6 +2171,18 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__list_posts_request_
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "q",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__ListPostsRequest, _q_case),
+    offsetof(Streaksnap__Media__V1__ListPostsRequest, q),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__list_posts_request__field_indices_by_name[] = {
   8,   /* field[8] = author */
@@ -1671,14 +2193,16 @@ static const unsigned streaksnap__media__v1__list_posts_request__field_indices_b
   1,   /* field[1] = limit */
   4,   /* field[4] = lon */
   9,   /* field[9] = mine */
+  11,   /* field[11] = q */
   5,   /* field[5] = radius */
   7,   /* field[7] = since */
   10,   /* field[10] = sort */
 };
-static const ProtobufCIntRange streaksnap__media__v1__list_posts_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__media__v1__list_posts_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 30, 11 },
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__list_posts_request__descriptor =
 {
@@ -1688,10 +2212,10 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__list_posts_request__desc
   "Streaksnap__Media__V1__ListPostsRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__ListPostsRequest),
-  11,
+  12,
   streaksnap__media__v1__list_posts_request__field_descriptors,
   streaksnap__media__v1__list_posts_request__field_indices_by_name,
-  1,  streaksnap__media__v1__list_posts_request__number_ranges,
+  2,  streaksnap__media__v1__list_posts_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__list_posts_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2392,6 +2916,556 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor =
   streaksnap__media__v1__saved_city__field_indices_by_name,
   1,  streaksnap__media__v1__saved_city__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__saved_city__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_clusters_request__field_descriptors[2] =
+{
+  {
+    "bbox",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, bbox),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zoom",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, _zoom_case),
+    offsetof(Streaksnap__Media__V1__ListClustersRequest, zoom),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_clusters_request__field_indices_by_name[] = {
+  0,   /* field[0] = bbox */
+  1,   /* field[1] = zoom */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_clusters_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListClustersRequest",
+  "ListClustersRequest",
+  "Streaksnap__Media__V1__ListClustersRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListClustersRequest),
+  2,
+  streaksnap__media__v1__list_clusters_request__field_descriptors,
+  streaksnap__media__v1__list_clusters_request__field_indices_by_name,
+  1,  streaksnap__media__v1__list_clusters_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_clusters_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__list_clusters_reply__field_descriptors[2] =
+{
+  {
+    "clusters",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__ListClustersReply, n_clusters),
+    offsetof(Streaksnap__Media__V1__ListClustersReply, clusters),
+    &streaksnap__media__v1__cluster__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "form",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__ListClustersReply, form),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__list_clusters_reply__field_indices_by_name[] = {
+  0,   /* field[0] = clusters */
+  1,   /* field[1] = form */
+};
+static const ProtobufCIntRange streaksnap__media__v1__list_clusters_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.ListClustersReply",
+  "ListClustersReply",
+  "Streaksnap__Media__V1__ListClustersReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__ListClustersReply),
+  2,
+  streaksnap__media__v1__list_clusters_reply__field_descriptors,
+  streaksnap__media__v1__list_clusters_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__list_clusters_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__list_clusters_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__cluster__field_descriptors[7] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, kind),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "center",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, center),
+    &streaksnap__media__v1__geo_point__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "radius",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, radius),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "members",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__Cluster, n_members),
+    offsetof(Streaksnap__Media__V1__Cluster, members),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "post",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__Cluster, post),
+    &streaksnap__media__v1__post__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__cluster__field_indices_by_name[] = {
+  2,   /* field[2] = center */
+  4,   /* field[4] = count */
+  0,   /* field[0] = id */
+  1,   /* field[1] = kind */
+  5,   /* field[5] = members */
+  6,   /* field[6] = post */
+  3,   /* field[3] = radius */
+};
+static const ProtobufCIntRange streaksnap__media__v1__cluster__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__cluster__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.Cluster",
+  "Cluster",
+  "Streaksnap__Media__V1__Cluster",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__Cluster),
+  7,
+  streaksnap__media__v1__cluster__field_descriptors,
+  streaksnap__media__v1__cluster__field_indices_by_name,
+  1,  streaksnap__media__v1__cluster__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__cluster__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__geo_point__field_descriptors[2] =
+{
+  {
+    "latitude",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GeoPoint, latitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longitude",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GeoPoint, longitude),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__geo_point__field_indices_by_name[] = {
+  0,   /* field[0] = latitude */
+  1,   /* field[1] = longitude */
+};
+static const ProtobufCIntRange streaksnap__media__v1__geo_point__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__geo_point__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GeoPoint",
+  "GeoPoint",
+  "Streaksnap__Media__V1__GeoPoint",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GeoPoint),
+  2,
+  streaksnap__media__v1__geo_point__field_descriptors,
+  streaksnap__media__v1__geo_point__field_indices_by_name,
+  1,  streaksnap__media__v1__geo_point__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__geo_point__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__download_post_request__field_descriptors[1] =
+{
+  {
+    "post_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__DownloadPostRequest, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__download_post_request__field_indices_by_name[] = {
+  0,   /* field[0] = post_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__download_post_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.DownloadPostRequest",
+  "DownloadPostRequest",
+  "Streaksnap__Media__V1__DownloadPostRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__DownloadPostRequest),
+  1,
+  streaksnap__media__v1__download_post_request__field_descriptors,
+  streaksnap__media__v1__download_post_request__field_indices_by_name,
+  1,  streaksnap__media__v1__download_post_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__download_post_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__download_post_reply__field_descriptors[1] =
+{
+  {
+    "photo",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__DownloadPostReply, photo),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__download_post_reply__field_indices_by_name[] = {
+  0,   /* field[0] = photo */
+};
+static const ProtobufCIntRange streaksnap__media__v1__download_post_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.DownloadPostReply",
+  "DownloadPostReply",
+  "Streaksnap__Media__V1__DownloadPostReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__DownloadPostReply),
+  1,
+  streaksnap__media__v1__download_post_reply__field_descriptors,
+  streaksnap__media__v1__download_post_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__download_post_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__download_post_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_request__field_descriptors[4] =
+{
+  {
+    "size",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sha256",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, sha256),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "post_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, _post_id_case),
+    offsetof(Streaksnap__Media__V1__PresignPostRequest, post_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__presign_post_request__field_indices_by_name[] = {
+  3,   /* field[3] = post_id */
+  2,   /* field[2] = sha256 */
+  0,   /* field[0] = size */
+  1,   /* field[1] = type */
+};
+static const ProtobufCIntRange streaksnap__media__v1__presign_post_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.PresignPostRequest",
+  "PresignPostRequest",
+  "Streaksnap__Media__V1__PresignPostRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__PresignPostRequest),
+  4,
+  streaksnap__media__v1__presign_post_request__field_descriptors,
+  streaksnap__media__v1__presign_post_request__field_indices_by_name,
+  1,  streaksnap__media__v1__presign_post_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__presign_post_reply__field_descriptors[4] =
+{
+  {
+    "upload_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, upload_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "headers",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__PresignPostReply, n_headers),
+    offsetof(Streaksnap__Media__V1__PresignPostReply, headers),
+    &streaksnap__media__v1__upload_header__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__PresignPostReply, expires_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__presign_post_reply__field_indices_by_name[] = {
+  3,   /* field[3] = expires_at */
+  2,   /* field[2] = headers */
+  0,   /* field[0] = upload_id */
+  1,   /* field[1] = url */
+};
+static const ProtobufCIntRange streaksnap__media__v1__presign_post_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.PresignPostReply",
+  "PresignPostReply",
+  "Streaksnap__Media__V1__PresignPostReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__PresignPostReply),
+  4,
+  streaksnap__media__v1__presign_post_reply__field_descriptors,
+  streaksnap__media__v1__presign_post_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__presign_post_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__presign_post_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_header__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadHeader, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadHeader, value),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_header__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_header__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadHeader",
+  "UploadHeader",
+  "Streaksnap__Media__V1__UploadHeader",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadHeader),
+  2,
+  streaksnap__media__v1__upload_header__field_descriptors,
+  streaksnap__media__v1__upload_header__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_header__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_header__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__media__v1__find_post_owner_request__field_descriptors[1] =

@@ -36,6 +36,15 @@ typedef struct Streaksnap__Media__V1__SetFavoriteCityRequest Streaksnap__Media__
 typedef struct Streaksnap__Media__V1__ClearFavoriteCityRequest Streaksnap__Media__V1__ClearFavoriteCityRequest;
 typedef struct Streaksnap__Media__V1__SavedCitiesReply Streaksnap__Media__V1__SavedCitiesReply;
 typedef struct Streaksnap__Media__V1__SavedCity Streaksnap__Media__V1__SavedCity;
+typedef struct Streaksnap__Media__V1__ListClustersRequest Streaksnap__Media__V1__ListClustersRequest;
+typedef struct Streaksnap__Media__V1__ListClustersReply Streaksnap__Media__V1__ListClustersReply;
+typedef struct Streaksnap__Media__V1__Cluster Streaksnap__Media__V1__Cluster;
+typedef struct Streaksnap__Media__V1__GeoPoint Streaksnap__Media__V1__GeoPoint;
+typedef struct Streaksnap__Media__V1__DownloadPostRequest Streaksnap__Media__V1__DownloadPostRequest;
+typedef struct Streaksnap__Media__V1__DownloadPostReply Streaksnap__Media__V1__DownloadPostReply;
+typedef struct Streaksnap__Media__V1__PresignPostRequest Streaksnap__Media__V1__PresignPostRequest;
+typedef struct Streaksnap__Media__V1__PresignPostReply Streaksnap__Media__V1__PresignPostReply;
+typedef struct Streaksnap__Media__V1__UploadHeader Streaksnap__Media__V1__UploadHeader;
 typedef struct Streaksnap__Media__V1__FindPostOwnerRequest Streaksnap__Media__V1__FindPostOwnerRequest;
 typedef struct Streaksnap__Media__V1__FindPostOwnerReply Streaksnap__Media__V1__FindPostOwnerReply;
 typedef struct Streaksnap__Media__V1__ListReportedPostsRequest Streaksnap__Media__V1__ListReportedPostsRequest;
@@ -78,11 +87,18 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__CASE)
 } Streaksnap__Media__V1__CreatePostRequest__PrecisionCase;
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID_UPLOAD_ID = 9
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__CASE)
+} Streaksnap__Media__V1__CreatePostRequest__UploadIdCase;
+
 struct  Streaksnap__Media__V1__CreatePostRequest
 {
   ProtobufCMessage base;
   Streaksnap__Common__V1__Blob *photo;
   Google__Protobuf__Timestamp *captured_at;
+  Streaksnap__Common__V1__Blob *video;
   Streaksnap__Media__V1__CreatePostRequest__PostIdCase _post_id_case;
   union {
     char *post_id;
@@ -103,10 +119,14 @@ struct  Streaksnap__Media__V1__CreatePostRequest
   union {
     char *precision;
   };
+  Streaksnap__Media__V1__CreatePostRequest__UploadIdCase _upload_id_case;
+  union {
+    char *upload_id;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__create_post_request__descriptor) \
-    , NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0} }
+    , NULL, NULL, NULL, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___POST_ID__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LATITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___LONGITUDE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___PRECISION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__CREATE_POST_REQUEST___UPLOAD_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__CreatePostReply
@@ -130,6 +150,42 @@ typedef enum {
   STREAKSNAP__MEDIA__V1__POST___MY_VOTE_MY_VOTE = 18
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___MY_VOTE__CASE)
 } Streaksnap__Media__V1__Post__MyVoteCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___CITY__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___CITY_CITY = 30
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___CITY__CASE)
+} Streaksnap__Media__V1__Post__CityCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___COUNTRY__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___COUNTRY_COUNTRY = 31
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___COUNTRY__CASE)
+} Streaksnap__Media__V1__Post__CountryCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___COUNTRY_CODE__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___COUNTRY_CODE_COUNTRY_CODE = 32
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___COUNTRY_CODE__CASE)
+} Streaksnap__Media__V1__Post__CountryCodeCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___VIDEO_URL_VIDEO_URL = 33
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__CASE)
+} Streaksnap__Media__V1__Post__VideoUrlCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___POSTER_URL_POSTER_URL = 34
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___POSTER_URL__CASE)
+} Streaksnap__Media__V1__Post__PosterUrlCase;
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__POST___DURATION_MS_DURATION_MS = 35
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__POST___DURATION_MS__CASE)
+} Streaksnap__Media__V1__Post__DurationMsCase;
 
 struct  Streaksnap__Media__V1__Post
 {
@@ -160,10 +216,34 @@ struct  Streaksnap__Media__V1__Post
   union {
     char *my_vote;
   };
+  Streaksnap__Media__V1__Post__CityCase _city_case;
+  union {
+    char *city;
+  };
+  Streaksnap__Media__V1__Post__CountryCase _country_case;
+  union {
+    char *country;
+  };
+  Streaksnap__Media__V1__Post__CountryCodeCase _country_code_case;
+  union {
+    char *country_code;
+  };
+  Streaksnap__Media__V1__Post__VideoUrlCase _video_url_case;
+  union {
+    char *video_url;
+  };
+  Streaksnap__Media__V1__Post__PosterUrlCase _poster_url_case;
+  union {
+    char *poster_url;
+  };
+  Streaksnap__Media__V1__Post__DurationMsCase _duration_ms_case;
+  union {
+    int64_t duration_ms;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__POST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__post__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, 0, 0, 0, 0, STREAKSNAP__MEDIA__V1__POST___CAPTION__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___MY_VOTE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___CITY__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___COUNTRY__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___COUNTRY_CODE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___VIDEO_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___POSTER_URL__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__POST___DURATION_MS__NOT_SET, {0} }
 
 
 typedef enum {
@@ -214,6 +294,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___SORT__CASE)
 } Streaksnap__Media__V1__ListPostsRequest__SortCase;
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___Q__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___Q_Q = 30
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___Q__CASE)
+} Streaksnap__Media__V1__ListPostsRequest__QCase;
+
 struct  Streaksnap__Media__V1__ListPostsRequest
 {
   ProtobufCMessage base;
@@ -252,10 +338,14 @@ struct  Streaksnap__Media__V1__ListPostsRequest
   union {
     char *sort;
   };
+  Streaksnap__Media__V1__ListPostsRequest__QCase _q_case;
+  union {
+    char *q;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_posts_request__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, NULL, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___BBOX__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___LAT__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___LON__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___RADIUS__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___GEOHASH__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___AUTHOR__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___MINE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___SORT__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, 0, NULL, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___BBOX__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___LAT__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___LON__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___RADIUS__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___GEOHASH__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___AUTHOR__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___MINE__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___SORT__NOT_SET, {0}, STREAKSNAP__MEDIA__V1__LIST_POSTS_REQUEST___Q__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__ListPostsReply
@@ -464,6 +554,133 @@ struct  Streaksnap__Media__V1__SavedCity
 #define STREAKSNAP__MEDIA__V1__SAVED_CITY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__saved_city__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0 }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST___ZOOM__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST___ZOOM_ZOOM = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST___ZOOM__CASE)
+} Streaksnap__Media__V1__ListClustersRequest__ZoomCase;
+
+struct  Streaksnap__Media__V1__ListClustersRequest
+{
+  ProtobufCMessage base;
+  char *bbox;
+  Streaksnap__Media__V1__ListClustersRequest__ZoomCase _zoom_case;
+  union {
+    double zoom;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_clusters_request__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REQUEST___ZOOM__NOT_SET, {0} }
+
+
+struct  Streaksnap__Media__V1__ListClustersReply
+{
+  ProtobufCMessage base;
+  size_t n_clusters;
+  Streaksnap__Media__V1__Cluster **clusters;
+  char *form;
+};
+#define STREAKSNAP__MEDIA__V1__LIST_CLUSTERS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__list_clusters_reply__descriptor) \
+    , 0,NULL, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__Cluster
+{
+  ProtobufCMessage base;
+  char *id;
+  char *kind;
+  Streaksnap__Media__V1__GeoPoint *center;
+  double radius;
+  int64_t count;
+  size_t n_members;
+  char **members;
+  Streaksnap__Media__V1__Post *post;
+};
+#define STREAKSNAP__MEDIA__V1__CLUSTER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__cluster__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, 0, 0,NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__GeoPoint
+{
+  ProtobufCMessage base;
+  double latitude;
+  double longitude;
+};
+#define STREAKSNAP__MEDIA__V1__GEO_POINT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__geo_point__descriptor) \
+    , 0, 0 }
+
+
+struct  Streaksnap__Media__V1__DownloadPostRequest
+{
+  ProtobufCMessage base;
+  char *post_id;
+};
+#define STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__download_post_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__DownloadPostReply
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData photo;
+};
+#define STREAKSNAP__MEDIA__V1__DOWNLOAD_POST_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__download_post_reply__descriptor) \
+    , {0,NULL} }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID_POST_ID = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__CASE)
+} Streaksnap__Media__V1__PresignPostRequest__PostIdCase;
+
+struct  Streaksnap__Media__V1__PresignPostRequest
+{
+  ProtobufCMessage base;
+  int64_t size;
+  char *type;
+  char *sha256;
+  Streaksnap__Media__V1__PresignPostRequest__PostIdCase _post_id_case;
+  union {
+    char *post_id;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_request__descriptor) \
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__PRESIGN_POST_REQUEST___POST_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Media__V1__PresignPostReply
+{
+  ProtobufCMessage base;
+  char *upload_id;
+  char *url;
+  size_t n_headers;
+  Streaksnap__Media__V1__UploadHeader **headers;
+  Google__Protobuf__Timestamp *expires_at;
+};
+#define STREAKSNAP__MEDIA__V1__PRESIGN_POST_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__presign_post_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__UploadHeader
+{
+  ProtobufCMessage base;
+  char *name;
+  char *value;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_HEADER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_header__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Streaksnap__Media__V1__FindPostOwnerRequest
@@ -889,6 +1106,177 @@ Streaksnap__Media__V1__SavedCity *
 void   streaksnap__media__v1__saved_city__free_unpacked
                      (Streaksnap__Media__V1__SavedCity *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ListClustersRequest methods */
+void   streaksnap__media__v1__list_clusters_request__init
+                     (Streaksnap__Media__V1__ListClustersRequest         *message);
+size_t streaksnap__media__v1__list_clusters_request__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersRequest   *message);
+size_t streaksnap__media__v1__list_clusters_request__pack
+                     (const Streaksnap__Media__V1__ListClustersRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__list_clusters_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ListClustersRequest *
+       streaksnap__media__v1__list_clusters_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__list_clusters_request__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__ListClustersReply methods */
+void   streaksnap__media__v1__list_clusters_reply__init
+                     (Streaksnap__Media__V1__ListClustersReply         *message);
+size_t streaksnap__media__v1__list_clusters_reply__get_packed_size
+                     (const Streaksnap__Media__V1__ListClustersReply   *message);
+size_t streaksnap__media__v1__list_clusters_reply__pack
+                     (const Streaksnap__Media__V1__ListClustersReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__list_clusters_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__ListClustersReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__ListClustersReply *
+       streaksnap__media__v1__list_clusters_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__list_clusters_reply__free_unpacked
+                     (Streaksnap__Media__V1__ListClustersReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__Cluster methods */
+void   streaksnap__media__v1__cluster__init
+                     (Streaksnap__Media__V1__Cluster         *message);
+size_t streaksnap__media__v1__cluster__get_packed_size
+                     (const Streaksnap__Media__V1__Cluster   *message);
+size_t streaksnap__media__v1__cluster__pack
+                     (const Streaksnap__Media__V1__Cluster   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__cluster__pack_to_buffer
+                     (const Streaksnap__Media__V1__Cluster   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__Cluster *
+       streaksnap__media__v1__cluster__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__cluster__free_unpacked
+                     (Streaksnap__Media__V1__Cluster *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GeoPoint methods */
+void   streaksnap__media__v1__geo_point__init
+                     (Streaksnap__Media__V1__GeoPoint         *message);
+size_t streaksnap__media__v1__geo_point__get_packed_size
+                     (const Streaksnap__Media__V1__GeoPoint   *message);
+size_t streaksnap__media__v1__geo_point__pack
+                     (const Streaksnap__Media__V1__GeoPoint   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__geo_point__pack_to_buffer
+                     (const Streaksnap__Media__V1__GeoPoint   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GeoPoint *
+       streaksnap__media__v1__geo_point__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__geo_point__free_unpacked
+                     (Streaksnap__Media__V1__GeoPoint *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__DownloadPostRequest methods */
+void   streaksnap__media__v1__download_post_request__init
+                     (Streaksnap__Media__V1__DownloadPostRequest         *message);
+size_t streaksnap__media__v1__download_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostRequest   *message);
+size_t streaksnap__media__v1__download_post_request__pack
+                     (const Streaksnap__Media__V1__DownloadPostRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__download_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__DownloadPostRequest *
+       streaksnap__media__v1__download_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__download_post_request__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__DownloadPostReply methods */
+void   streaksnap__media__v1__download_post_reply__init
+                     (Streaksnap__Media__V1__DownloadPostReply         *message);
+size_t streaksnap__media__v1__download_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__DownloadPostReply   *message);
+size_t streaksnap__media__v1__download_post_reply__pack
+                     (const Streaksnap__Media__V1__DownloadPostReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__download_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__DownloadPostReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__DownloadPostReply *
+       streaksnap__media__v1__download_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__download_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__DownloadPostReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__PresignPostRequest methods */
+void   streaksnap__media__v1__presign_post_request__init
+                     (Streaksnap__Media__V1__PresignPostRequest         *message);
+size_t streaksnap__media__v1__presign_post_request__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message);
+size_t streaksnap__media__v1__presign_post_request__pack
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__presign_post_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__PresignPostRequest *
+       streaksnap__media__v1__presign_post_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__presign_post_request__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__PresignPostReply methods */
+void   streaksnap__media__v1__presign_post_reply__init
+                     (Streaksnap__Media__V1__PresignPostReply         *message);
+size_t streaksnap__media__v1__presign_post_reply__get_packed_size
+                     (const Streaksnap__Media__V1__PresignPostReply   *message);
+size_t streaksnap__media__v1__presign_post_reply__pack
+                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__presign_post_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__PresignPostReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__PresignPostReply *
+       streaksnap__media__v1__presign_post_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__presign_post_reply__free_unpacked
+                     (Streaksnap__Media__V1__PresignPostReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadHeader methods */
+void   streaksnap__media__v1__upload_header__init
+                     (Streaksnap__Media__V1__UploadHeader         *message);
+size_t streaksnap__media__v1__upload_header__get_packed_size
+                     (const Streaksnap__Media__V1__UploadHeader   *message);
+size_t streaksnap__media__v1__upload_header__pack
+                     (const Streaksnap__Media__V1__UploadHeader   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_header__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadHeader   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadHeader *
+       streaksnap__media__v1__upload_header__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_header__free_unpacked
+                     (Streaksnap__Media__V1__UploadHeader *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__FindPostOwnerRequest methods */
 void   streaksnap__media__v1__find_post_owner_request__init
                      (Streaksnap__Media__V1__FindPostOwnerRequest         *message);
@@ -1043,6 +1431,33 @@ typedef void (*Streaksnap__Media__V1__SavedCitiesReply_Closure)
 typedef void (*Streaksnap__Media__V1__SavedCity_Closure)
                  (const Streaksnap__Media__V1__SavedCity *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__ListClustersRequest_Closure)
+                 (const Streaksnap__Media__V1__ListClustersRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__ListClustersReply_Closure)
+                 (const Streaksnap__Media__V1__ListClustersReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__Cluster_Closure)
+                 (const Streaksnap__Media__V1__Cluster *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GeoPoint_Closure)
+                 (const Streaksnap__Media__V1__GeoPoint *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__DownloadPostRequest_Closure)
+                 (const Streaksnap__Media__V1__DownloadPostRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__DownloadPostReply_Closure)
+                 (const Streaksnap__Media__V1__DownloadPostReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__PresignPostRequest_Closure)
+                 (const Streaksnap__Media__V1__PresignPostRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__PresignPostReply_Closure)
+                 (const Streaksnap__Media__V1__PresignPostReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadHeader_Closure)
+                 (const Streaksnap__Media__V1__UploadHeader *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__FindPostOwnerRequest_Closure)
                  (const Streaksnap__Media__V1__FindPostOwnerRequest *message,
                   void *closure_data);
@@ -1083,6 +1498,15 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__set_favorite_city
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__clear_favorite_city_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_cities_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__saved_city__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_clusters_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__cluster__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__geo_point__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__download_post_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__presign_post_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_header__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_post_owner_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__list_reported_posts_request__descriptor;
