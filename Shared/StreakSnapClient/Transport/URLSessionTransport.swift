@@ -62,9 +62,9 @@ public final class URLSessionTransport: Transport {
         made.httpMethod = request.verb
         made.timeoutInterval = max(1, request.silence / .seconds(1))
         #if canImport(FoundationNetworking)
-        // On Linux a request with a body that meets a kept connection which the server has just closed hangs until its timeout: libcurl
-        // sends it again, and Foundation cannot rewind its body.
-        made.setValue("close", forHTTPHeaderField: "Connection")
+            // On Linux a request with a body that meets a kept connection which the server has just closed hangs until its timeout: libcurl
+            // sends it again, and Foundation cannot rewind its body.
+            made.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { made.setValue(value, forHTTPHeaderField: name) }
         switch request.body {
