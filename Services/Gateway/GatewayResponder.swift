@@ -93,7 +93,7 @@ final class GatewayResponder: Sendable {
         let path = String(path.prefix { $0 != "?" })
         guard case .found(let route, _) = catalog.routes.match(method: method.rawValue, path: path) else { return false }
         let policy = route.policy
-        return policy.upload == nil && policy.raw == nil && policy.stream == nil && policy.body == nil
+        return policy.uploads.isEmpty && policy.raw == nil && policy.stream == nil && policy.body == nil
     }
 
     private func reply(to request: Request, _ course: inout Course) async -> Response {

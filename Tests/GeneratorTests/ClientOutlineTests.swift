@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Testing
 
 /// The public API of the client library, as apps see it.
