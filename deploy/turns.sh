@@ -77,7 +77,8 @@ run_tests() {
     setup "$browser"
     mkdir -p .run
     echo "checking the format" >&2
-    swift format lint --strict --parallel --recursive Package.swift Services Shared Tests Proto/Generator
+    find Package.swift Services Shared Tests Proto/Generator -name '*.swift' ! -path '*/Generated/*' -print0 |
+        xargs -0 swift format lint --strict --parallel
     build --build-tests
     if [[ ${1:-} == --build-only ]]; then return; fi
     # The tests that start programs start those that were just built.

@@ -5,7 +5,7 @@ struct Surroundings: Sendable {
     /// The device's clock.
     var now: @Sendable () -> Date = { Date() }
     /// From 0 up to 1, for pauses.
-    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    var fraction: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// Keys of changes, boundaries of forms.
     var name: @Sendable () -> String = { UUID().uuidString.lowercased() }
     /// Waits.

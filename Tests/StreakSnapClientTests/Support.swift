@@ -15,7 +15,7 @@ final class Pauses: Sendable {
     func surroundings(now: Date = Date(timeIntervalSince1970: 1_790_000_000)) -> Surroundings {
         return Surroundings(
             now: { now },
-            random: { 0.5 },
+            fraction: { 0.5 },
             name: { "name-\(Self.names.withLock { $0 += 1; return $0 })" },
             sleep: { pause in
                 self.all.withLock { $0.append(pause) }

@@ -12,7 +12,8 @@ struct CommandTests {
         let scripts =
             [
                 "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
-                "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py", "generate",
+                "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
+                "generate",
             ].map {
                 "deploy/\($0)"
             } + [

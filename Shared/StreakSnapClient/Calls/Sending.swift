@@ -60,7 +60,7 @@ extension StreakSnap {
             } catch let error as StreakSnapError {
                 let left = ContinuousClock.now.duration(to: end)
                 guard !isRenewing,
-                    let pause = policy.pause(after: error, attempt: attempt, random: surroundings.random(), remaining: left)
+                    let pause = policy.pause(after: error, attempt: attempt, random: surroundings.fraction(), remaining: left)
                 else { throw error }
                 try await surroundings.sleep(pause)
                 attempt += 1

@@ -127,7 +127,7 @@ extension StreakSnap {
 
     /// The server asks for 1 to 3 s; after failures longer, up to half a minute.
     func streamPause(_ failures: Int) -> Duration {
-        min(.seconds(1) * (1 << min(failures, 5)), .seconds(30)) * (0.5 + surroundings.random() / 2)
+        min(.seconds(1) * (1 << min(failures, 5)), .seconds(30)) * (0.5 + surroundings.fraction() / 2)
     }
 
     func openStream(_ endpoint: StreamEndpoint, _ lastEventID: String) async throws -> AsyncThrowingStream<Data, any Error> {
