@@ -93,9 +93,9 @@ import Testing
         let sent = try await OutgoingHTTP().send(.init("PUT", upload.url, headers: headers, body: [1, 2, 3]))
         #expect(sent.status == 200)
         #expect(try await store(nil).read(key, limit: 10) == [1, 2, 3])
-        let elsewhere = try S3Address(endpoint: "https://files.example.com", region: "us-east-1", bucket: "b", pathStyle: false)
+        let elsewhere = try S3Address(endpoint: "https://files.example.com", region: "us-east-1", bucket: "far", pathStyle: false)
         let outside = try #require(try store(elsewhere).directUpload(of: file, to: key, seconds: 60))
-        #expect(outside.url.hasPrefix("https://b.files.example.com/some/folder/uploads/u/1?"))
+        #expect(outside.url.hasPrefix("https://far.files.example.com/some/folder/uploads/u/1?"))
         await server.kill()
     }
 }

@@ -55,12 +55,17 @@ import Testing
         #expect(loop.start())
         let executor = LoopExecutor(loop)
         let gate = Gate()
+        let waiting = Shared(0)
         let tasks = (0..<100).map { _ in
             Task(executorPreference: executor) {
+                waiting.update { $0 += 1 }
                 await gate.wait()
                 return loop.isCurrent
             }
         }
+        try await eventually("all wait") { waiting.value == 100 }
+        // The last of them has suspended when a later task of the loop has run.
+        await Task(executorPreference: executor) {}.value
         loop.stop()
         gate.open()
         for task in tasks { #expect(await !task.value) }

@@ -25,8 +25,9 @@ struct PageTests {
 
     @Test func `the demo is played with two phones, and what its people have is documented to the field`() async throws {
         let home = try await Installation(["--dev-clock"])
-        let said = Files.text(home.guardian.log) ?? ""
-        #expect(said.contains("open \(address(home))/demo\n"), "\(said.prefix(2_000))")
+        try await eventually("it says where the demo is") {
+            (Files.text(home.guardian.log) ?? "").contains("open \(address(home))/demo\n")
+        }
         let folder = try Installation.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let people = folder.appending(path: "people.json").path

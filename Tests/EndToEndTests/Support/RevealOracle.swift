@@ -157,6 +157,7 @@ struct RevealOracle {
     private func found(_ reader: Int) async throws -> ([Posted: [String]], [String]) {
         let other = people[1 - reader]
         let ids = [
+            "bbox": ["13,52,14,53"], "zoom": ["12"],
             "streak_id": streaks, "user_id": [other.id], "username": [other.username], "token": ["none"], "q": [other.username],
             "notification_id": ["0190a0b0-0000-7000-8000-000000000001"], "circle_id": ["0190a0b0-0000-7000-8000-000000000001"],
             "code": ["0000000000"], "type": ["daily_snap"], "format": ["csv"],

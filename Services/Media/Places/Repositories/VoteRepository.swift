@@ -74,7 +74,8 @@ struct VoteRepository: Sendable {
             let taken = try await sql.query(
                 """
                 WITH taken AS (DELETE FROM place_vote_tally WHERE (post_id, connection) IN
-                    (SELECT post_id, connection FROM place_vote_tally LIMIT \(most) FOR UPDATE SKIP LOCKED) RETURNING post_id, up, down)
+                    (SELECT post_id, connection FROM place_vote_tally ORDER BY post_id, connection LIMIT \(most) FOR UPDATE SKIP LOCKED)
+                    RETURNING post_id, up, down)
                 SELECT post_id, sum(up)::bigint, sum(down)::bigint, count(*) FROM taken GROUP BY post_id
                 """
             ).map { try $0.decode(as: (PostID.self, Int64.self, Int64.self, Int64.self)) }
