@@ -53,10 +53,10 @@ turns() {
     turn computing 10m 4 --filter "$computing" || status=1
     # Many of these hold connections to one PostgreSQL.
     turn services "$(limit 10m 20m)" 16 --skip "$computing|$faults|$timing|EndToEndTests" || status=1
-    turn faults "$(limit 25m 60m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
+    turn faults "$(limit 40m 60m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
     beside=$!
     # Most of these start a system of their own: no more at once than a small machine bears.
-    turn end-to-end "$(limit 30m 60m)" 4 --filter EndToEndTests --skip "$timing" || status=1
+    turn end-to-end "$(limit 40m 60m)" 3 --filter EndToEndTests --skip "$timing" || status=1
     wait "$beside" || status=1
     cat .run/beside.log
     turn timing 10m 1 --filter "$timing" || status=1

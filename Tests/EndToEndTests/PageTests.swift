@@ -26,7 +26,7 @@ struct PageTests {
     @Test func `the demo is played with two phones, and what its people have is documented to the field`() async throws {
         let home = try await Installation(["--dev-clock"])
         try await eventually("it says where the demo is") {
-            (Files.text(home.guardian.log) ?? "").contains("open \(address(home))/demo\n")
+            (Files.text(home.guardian.log) ?? "").contains("open \(address(home))/demo")
         }
         let folder = try Installation.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -47,7 +47,7 @@ struct PageTests {
     @Test func `where time cannot be moved there is no demo, and a call is tried with a token`() async throws {
         let home = try await Installation.shared.value
         #expect(try await home.call("GET", "/demo").status == 404)
-        #expect(!(Files.text(home.guardian.log) ?? "").contains("/demo\n"))
+        #expect(!(Files.text(home.guardian.log) ?? "").contains("open \(address(home))/demo"))
         let ann = try await Person.register("ann", at: home)
         let text = try await play("paste.py", [address(home), ann.token], within: .seconds(300))
         #expect(text.hasSuffix("tried\n"), "\(text)")
