@@ -101,7 +101,8 @@ func tests(_ name: String, _ needs: [Target.Dependency], resources: [Resource]? 
     let settings = computing.contains(name) ? strict : strict + [.unsafeFlags(["-Onone"])]
     return .testTarget(name: name, dependencies: needs, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
 }
-let computing = ["Domain", "Images", "Kernel", "StreaksDomain", "Tidy", "Transcoding", "Wire"].map { $0 + "Tests" }
+let computing =
+    ["Domain", "Images", "Kernel", "MediaService", "StreaksDomain", "Tidy", "Transcoding", "Wire"].map { $0 + "Tests" }
 
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
