@@ -18,6 +18,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var state = ConnectionState()
     /// Of the request that arrives, for the reply to one that is refused.
     private var headers = HTTPHeaders()
+    private var isLingering = false
 
     init(_ refusals: Refusals) { self.refusals = refusals }
 
@@ -118,7 +119,16 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         close(context)
     }
 
+    /// Half a close means that nothing more will be written; how the connection then ends is decided here.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .output else { return context.close(mode: mode, promise: promise) }
+        close(context)
+        promise?.succeed()
+    }
+
     private func close(_ context: ChannelHandlerContext) {
+        guard !isLingering else { return }
+        isLingering = true
         // From here on only the handler at the front sees what arrives. It stays until the connection is closed.
         do { try context.pipeline.syncOperations.addHandler(LingeringClose(), position: .first) } catch {
             context.close(promise: nil)
