@@ -65,11 +65,18 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is BodyWanted else { return context.triggerUserOutboundEvent(event, promise: promise) }
-        if state.wantsBody() {
-            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        switch event {
+        case is BodyWanted:
+            if state.wantsBody() {
+                let head = HTTPResponseHead(version: .http1_1, status: .continue)
+                context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+            }
+            promise?.succeed()
+        case let begin as StreamWriter.Begin:
+            if state.sendsBytes() { StreamWriter.replaceRequests(by: begin.stream, context) }
+            promise?.succeed()
+        default: context.triggerUserOutboundEvent(event, promise: promise)
         }
-        promise?.succeed()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -40,8 +40,6 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     private var passing = (arriving: 0, unanswered: 0)
     private var isReadHeld = false
     private var hasHummingbird = false
-    /// The stream that is being sent, while the connection takes no more.
-    private var stalled: EventStream?
 
     init(_ service: HTTPService, _ hummingbird: HummingbirdRequests, on loop: any EventLoop) {
         (self.service, self.hummingbird) = (service, hummingbird)
@@ -154,48 +152,14 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(reply.head)), promise: nil)
         if let stream = reply.stream {
             context.flush()
-            return sendNext(of: stream, context)
+            // Nothing that waits here is served: it is the connection's last reply.
+            return context.triggerUserOutboundEvent(StreamWriter.Begin(stream: stream), promise: nil)
         }
         if reply.body.readableBytes > 0 { context.write(wrapOutboundOut(.body(reply.body)), promise: nil) }
-        end(context)
-    }
-
-    private func end(_ context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         phase = .idle
         takeWaiting(context)
     }
-
-    // MARK: streams
-
-    /// Sends what the stream has next, as soon as it has something.
-    private func sendNext(of stream: EventStream, _ context: ChannelHandlerContext) {
-        let loop = context.eventLoop
-        let bound = NIOLoopBound((handler: self, context: context, stream: stream), eventLoop: loop)
-        stream.next { text in
-            loop.execute {
-                let (handler, context, stream) = bound.value
-                handler.send(text, of: stream, context)
-            }
-        }
-    }
-
-    private func send(_ text: ByteBuffer?, of stream: EventStream, _ context: ChannelHandlerContext) {
-        guard let text else { return end(context) }
-        context.writeAndFlush(wrapOutboundOut(.body(text)), promise: nil)
-        // What comes while the connection takes no more is kept, bounded, by the stream.
-        if context.channel.isWritable { sendNext(of: stream, context) } else { stalled = stream }
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if let stream = stalled, context.channel.isWritable {
-            stalled = nil
-            sendNext(of: stream, context)
-        }
-        context.fireChannelWritabilityChanged()
-    }
-
-    // MARK: what has waited
 
     private func takeWaiting(_ context: ChannelHandlerContext) {
         guard !waiting.isEmpty else { return }
