@@ -87,7 +87,7 @@ struct ConnectionTests {
                 ? (text: "GET /api/notes?text=t\(index) HTTP/1.1\r\nHost: a\r\n\r\n", status: 200, index: index)
                 : (text: "GET /nowhere HTTP/1.1\r\nHost: a\r\nX-Request-Id: t\(index)\r\n\r\n", status: 404, index: index)
         }
-        if isPipelined { try await connection.send(requests.map(\.text).joined()) }
+        if isPipelined { try await connection.send(requests.map { $0.text }.joined()) }
         for request in requests {
             if !isPipelined { try await connection.send(request.text) }
             let reply = try await connection.reply()
