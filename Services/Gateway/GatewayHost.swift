@@ -211,19 +211,15 @@ public final class GatewayHost: Program {
         // A client that is refused as too slow gets the time to read that.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
         let service = HTTPService(responder)
-        let http = HTTP1Channel(
-            responder: service.answer,
-            configuration: .init(
-                additionalChannelHandlers: [BodyDeadline(closing)],
-                idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
-            )
-        )
-        let refusals = Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics)
-        let listener = HTTPListener(
-            GatewayChannel(http: http, service: service, refusals: refusals),
-            most: try settings.get(GatewaySettings.maxConnections),
+        let channel = GatewayChannel(
+            service: service,
+            refusals: Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics),
+            hummingbird: HummingbirdRequests(service, logger: quiet),
+            bodyLimit: closing,
+            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout))),
             logger: quiet
         )
+        let listener = HTTPListener(channel, most: try settings.get(GatewaySettings.maxConnections), logger: quiet)
         let port = try await listener.listen(on: place)
         parts.withLock { parts in
             parts.listener = listener

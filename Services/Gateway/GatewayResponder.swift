@@ -87,13 +87,13 @@ final class GatewayResponder: Sendable {
         return request.method == .head ? response.withoutContent : response
     }
 
-    /// Whether a request reaches an RPC that takes and answers JSON.
-    func answersWithJSON(method: HTTPRequest.Method, path: String) -> Bool {
+    /// Whether a request reaches an RPC that takes JSON, and answers with JSON or a stream of events.
+    func answersDirectly(method: HTTPRequest.Method, path: String) -> Bool {
         guard method != .head else { return false }
         let path = String(path.prefix { $0 != "?" })
         guard case .found(let route, _) = catalog.routes.match(method: method.rawValue, path: path) else { return false }
         let policy = route.policy
-        return policy.uploads.isEmpty && policy.raw == nil && policy.stream == nil && policy.body == nil
+        return policy.uploads.isEmpty && policy.raw == nil && policy.body == nil
     }
 
     private func reply(to request: Request, _ course: inout Course) async -> Response {

@@ -76,6 +76,37 @@ struct ConnectionTests {
         #expect(connection.text.isEmpty)
     }
 
+    /// Hummingbird joins a connection with the first request that it answers (l); ordinary ones (o) come before it and after it.
+    @Test(arguments: ["ol", "lo", "oolo", "lool", "olollo"], [false, true])
+    func `the first request that goes the long way keeps its place among those that do not`(kinds: String, isPipelined: Bool)
+        async throws
+    {
+        let connection = try await EchoGateway.shared.value.connect()
+        let requests = kinds.enumerated().map { index, kind in
+            kind == "o"
+                ? (text: "GET /api/notes?text=t\(index) HTTP/1.1\r\nHost: a\r\n\r\n", status: 200, index: index)
+                : (text: "GET /nowhere HTTP/1.1\r\nHost: a\r\nX-Request-Id: t\(index)\r\n\r\n", status: 404, index: index)
+        }
+        if isPipelined { try await connection.send(requests.map { $0.text }.joined()) }
+        for request in requests {
+            if !isPipelined { try await connection.send(request.text) }
+            let reply = try await connection.reply()
+            #expect(reply.status == request.status && reply.body.contains("\"t\(request.index)\""), "\(reply)")
+        }
+        #expect(!connection.isClosed)
+    }
+
+    @Test(arguments: ["", "GET /api/notes?text=x", "GET /nowhere"])
+    func `a connection without a request ends when its client closes its side`(request: String) async throws {
+        let connection = try await EchoGateway.shared.value.connect()
+        if !request.isEmpty {
+            try await connection.send("\(request) HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await connection.reply()
+        }
+        connection.finishSending()
+        try await eventually("it is closed, long before http.idle-timeout", within: .seconds(20)) { connection.isClosed }
+    }
+
     private static func say(_ rest: String) -> String {
         "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\(rest)"
     }

@@ -42,6 +42,34 @@ struct LingeringCloseTests {
         #expect(!channel.isActive)
     }
 
+    /// Keeps writes, as a socket whose client does not read.
+    private final class Stuck: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        private var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { promises.append(promise) }
+        }
+
+        func release() {
+            for promise in promises { promise.succeed() }
+            promises = []
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a client that closes too still gets what is not written yet`(closesFirst: Bool) throws {
+        let (halfClose, stuck) = (HalfClose(), Stuck())
+        let channel = EmbeddedChannel(handlers: [halfClose, stuck])
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
+        if closesFirst { channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        try channel.pipeline.syncOperations.addHandler(LingeringClose())
+        if !closesFirst { channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        #expect(channel.isActive && !halfClose.isHalfClosed)
+        stuck.release()
+        // A socket makes a whole close of half a one when the other half is closed already.
+        #expect(closesFirst ? halfClose.isHalfClosed : !channel.isActive)
+    }
+
     @Test func `a client that sends more than 64 MB is cut off at once`() throws {
         let megabyte = ByteBuffer(repeating: 32, count: 1 << 20)
         for _ in 0..<64 { try channel.writeInbound(megabyte) }

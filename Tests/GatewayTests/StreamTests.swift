@@ -178,6 +178,71 @@ import Testing
         await world.stop()
     }
 
+    @Test func `a client that reads late, but not too late, gets all of it in order`() async throws {
+        let world = try await WatchWorld()
+        let (_, port) = try await world.addGateway()
+        let ann = try await world.user(1)
+        let data = "\"" + String(repeating: "x", count: 20_000) + "\""
+        // One answer, and more than the kernels of both ends keep for a client that does not read.
+        for _ in 0..<40 { try world.append(data, to: ann.id) }
+        let client = try await WatchClient(port, token: ann.token, lastEventID: "0")
+        try await eventually("the stream is open") { world.leases == 1 }
+        let quick = try await WatchClient(port, token: ann.token, lastEventID: "40")
+        try await eventually("there is another one") { world.leases == 2 && quick.status == 200 }
+        for _ in 0..<2 { try world.append(data, to: ann.id) }
+        try await eventually("the other one has what came later") { quick.ids == [41, 42] }
+        #expect(world.leases == 2, "what waits for the first is not too much")
+        try await eventually("the first has begun to read") { client.connection.text.contains("id: 42\nevent: ") }
+        try await eventually("it has all") { client.ids == Array(1...42) }
+        await world.stop()
+    }
+
+    /// The other request is Hummingbird's: a stream that comes right behind it is written by Hummingbird too.
+    @Test(arguments: ["answered before", "sent before", "sent after"])
+    func `a connection with another request can become a stream`(other: String) async throws {
+        let world = try await WatchWorld()
+        let (_, port) = try await world.addGateway()
+        let ann = try await world.user(1)
+        let connection = try RawConnection(port: port)
+        let nowhere = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
+        let stream = "GET /api/events HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 0\r\nAuthorization: Bearer \(ann.token)\r\n\r\n"
+        switch other {
+        case "answered before":
+            try await connection.send(nowhere)
+            #expect(try await connection.reply().status == 404)
+            try await connection.send(stream)
+        case "sent before":
+            try await connection.send(nowhere + stream)
+            #expect(try await connection.reply().status == 404)
+        // It is never answered: the stream is the last reply of its connection.
+        default: try await connection.send(stream + nowhere)
+        }
+        try await eventually("the stream is open: \(connection.text)") { connection.text.hasPrefix("HTTP/1.1 200 OK\r\n") }
+        try world.append(to: ann.id)
+        try await eventually("its event is there") { connection.text.contains("id: 1\nevent: note\ndata: {}\n\n") }
+        #expect(!connection.text.contains(" 404 "))
+        connection.finishSending()
+        try await eventually("it ends with its client") { connection.isClosed && world.leases == 0 }
+        await world.stop()
+    }
+
+    @Test func `a client of HTTP/1.0 gets its stream without chunks`() async throws {
+        let world = try await WatchWorld()
+        let (host, port) = try await world.addGateway()
+        let ann = try await world.user(1)
+        let connection = try RawConnection(port: port)
+        try await connection.send("GET /api/events HTTP/1.0\r\nLast-Event-ID: 0\r\nAuthorization: Bearer \(ann.token)\r\n\r\n")
+        try await eventually("the stream is open") { connection.text.contains("\r\n\r\nretry: ") }
+        try world.append(to: ann.id)
+        try await eventually("its event is there") { connection.text.hasSuffix("\n\nid: 1\nevent: note\ndata: {}\n\n") }
+        let stopping = Task { await host.stop() }
+        try await eventually("its end is the connection's") { connection.isClosed }
+        #expect(connection.text.hasSuffix("data: {}\n\n"))
+        connection.finishSending()
+        await stopping.value
+        await world.stop()
+    }
+
     @Test func `a gateway opens as many streams as it may`() async throws {
         let world = try await WatchWorld()
         let (_, port) = try await world.addGateway(["http.max-streams": "1"])

@@ -74,11 +74,14 @@ final class AcceptGateHandler: ChannelDuplexHandler {
         let connection = unwrapInboundIn(data)
         let id = ObjectIdentifier(connection)
         gate.accepted(id)
-        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        connection.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
-            let (handler, context) = bound.value
-            if handler.gate.closed(id) { context.read() }
-            handler.closeIfPossible(context)
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: loop)
+        connection.closeFuture.whenComplete { _ in
+            loop.execute {
+                let (handler, context) = bound.value
+                if handler.gate.closed(id) { context.read() }
+                handler.closeIfPossible(context)
+            }
         }
         context.fireChannelRead(data)
     }

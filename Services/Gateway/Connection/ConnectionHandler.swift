@@ -18,6 +18,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var state = ConnectionState()
     /// Of the request that arrives, for the reply to one that is refused.
     private var headers = HTTPHeaders()
+    private var isLingering = false
 
     init(_ refusals: Refusals) { self.refusals = refusals }
 
@@ -64,11 +65,18 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is BodyWanted else { return context.triggerUserOutboundEvent(event, promise: promise) }
-        if state.wantsBody() {
-            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        switch event {
+        case is BodyWanted:
+            if state.wantsBody() {
+                let head = HTTPResponseHead(version: .http1_1, status: .continue)
+                context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+            }
+            promise?.succeed()
+        case let begin as StreamWriter.Begin:
+            if state.sendsBytes() { StreamWriter.replaceRequests(by: begin.stream, context) }
+            promise?.succeed()
+        default: context.triggerUserOutboundEvent(event, promise: promise)
         }
-        promise?.succeed()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -118,7 +126,16 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         close(context)
     }
 
+    /// Half a close means that nothing more will be written; how the connection then ends is decided here.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .output else { return context.close(mode: mode, promise: promise) }
+        close(context)
+        promise?.succeed()
+    }
+
     private func close(_ context: ChannelHandlerContext) {
+        guard !isLingering else { return }
+        isLingering = true
         // From here on only the handler at the front sees what arrives. It stays until the connection is closed.
         do { try context.pipeline.syncOperations.addHandler(LingeringClose(), position: .first) } catch {
             context.close(promise: nil)

@@ -3,11 +3,11 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Answers ordinary requests on the connection's own event loop: those that arrive in one piece and get JSON. Everything else goes on to
-/// Hummingbird, which moves each part of a request through two queues to another thread and back.
+/// Answers ordinary requests on the connection's own event loop: those that arrive in one piece and get JSON or a stream of events. Everything
+/// else goes on to Hummingbird, which moves each part of a request through two queues to another thread and back.
 ///
-/// The last handler before Hummingbird's, so that all others see the same traffic. While it answers, what arrives waits, so replies keep the
-/// order of the requests.
+/// The last handler before Hummingbird's, which it adds with the first request that needs it, so that all others see the same traffic. While
+/// it answers, what arrives waits, so replies keep the order of the requests.
 final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -32,15 +32,17 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let service: HTTPService
+    private let hummingbird: HummingbirdRequests
     private let executor: EventLoopExecutor
     private var phase = Phase.idle
     private var waiting: [Waiting] = []
     /// Hummingbird's requests whose end has not arrived, and whose reply has not ended.
     private var passing = (arriving: 0, unanswered: 0)
     private var isReadHeld = false
+    private var hasHummingbird = false
 
-    init(_ service: HTTPService, on loop: any EventLoop) {
-        self.service = service
+    init(_ service: HTTPService, _ hummingbird: HummingbirdRequests, on loop: any EventLoop) {
+        (self.service, self.hummingbird) = (service, hummingbird)
         executor = EventLoopExecutor(loop)
     }
 
@@ -69,12 +71,15 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         passArriving(context)
         if case .answering = phase, let event = event as? ChannelEvent { return waiting.append(.event(event)) }
+        // The client has said all, and has its replies. Hummingbird, where it is, does the same.
+        if !hasHummingbird, case .inputClosed? = event as? ChannelEvent { context.close(mode: .output, promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         passArriving(context)
         if case .answering = phase { return waiting.append(.error(error)) }
+        if !hasHummingbird { context.close(mode: .output, promise: nil) }
         context.fireErrorCaught(error)
     }
 
@@ -96,11 +101,22 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
             phase = .passing
             passing.arriving += 1
             passing.unanswered += 1
+            addHummingbird(context)
         case .body: break
         case .end: passing.arriving -= 1
         }
         context.fireChannelRead(wrapInboundOut(part))
         endPassing()
+    }
+
+    private func addHummingbird(_ context: ChannelHandlerContext) {
+        let channel = context.channel
+        // On a connection that has ended, what had arrived is not served any more.
+        guard !hasHummingbird, channel.isActive else { return }
+        do { try hummingbird.join(channel) } catch { return context.close(promise: nil) }
+        hasHummingbird = true
+        // It takes a connection to be writable until it is told.
+        if !channel.isWritable { context.fireChannelWritabilityChanged() }
     }
 
     private func endPassing() {
@@ -134,6 +150,11 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func send(_ reply: HTTPService.Reply, _ context: ChannelHandlerContext) {
         context.write(wrapOutboundOut(.head(reply.head)), promise: nil)
+        if let stream = reply.stream {
+            context.flush()
+            // Nothing that waits here is served: it is the connection's last reply.
+            return context.triggerUserOutboundEvent(StreamWriter.Begin(stream: stream), promise: nil)
+        }
         if reply.body.readableBytes > 0 { context.write(wrapOutboundOut(.body(reply.body)), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         phase = .idle

@@ -2,51 +2,45 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOHTTPTypes
-internal import Synchronization
+internal import NIOHTTPTypesHTTP1
 
-/// One connection: Hummingbird's HTTP/1 with the gateway's own rules behind the parser, and the short way for ordinary requests.
-struct GatewayChannel: ServerChildChannel {
-    /// A connection that waits to be handled.
-    struct Value: ServerChildChannelValue {
-        let http: HTTP1Channel.Value
-        let claim: Claim
+/// What every connection has: the parser, the gateway's own rules behind it, the limits of time, and the short way for ordinary requests.
+///
+/// Most connections are idle most of the time, so each has only handlers. What Hummingbird needs is made when a request needs Hummingbird.
+struct GatewayChannel: Sendable {
+    /// Memory for one read, in bytes. The least is what an idle connection keeps, and holds an ordinary request; an upload soon gets the most.
+    static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 1 << 10, maximum: 64 << 10)
+    /// Has no state.
+    private static let codec = HTTP1ToHTTPServerCodec(secure: false)
 
-        var channel: any Channel { http.channel }
-    }
-
-    /// The right to handle a connection, and to close it: the first to ask gets it.
-    final class Claim: Sendable {
-        private let isTaken = Atomic(false)
-
-        /// - Returns: false when it is taken already.
-        func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
-    }
-
-    let http: HTTP1Channel
     let service: HTTPService
     let refusals: Refusals
+    let hummingbird: HummingbirdRequests
+    /// How long a body may take, as `BodyDeadline` has it.
+    let bodyLimit: Duration
+    /// How long a connection is kept without a request.
+    let idleTimeout: Duration
+    let logger: Logger
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        http.setup(channel: channel, logger: logger).flatMapThrowing { http in
-            let value = Value(http: http, claim: Claim())
-            // A server that stops drops connections it has just accepted, and a client may be gone before this has ended. NIO ends the
-            // process when a channel's writer is released unfinished, so it is held here until it is finished.
-            channel.closeFuture.whenComplete { _ in
-                guard value.claim.take() else { return }
-                Task { try? await value.http.executeThenClose { _, _ in } }
-            }
-            let pipeline = channel.pipeline.syncOperations
-            let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(ConnectionHandler(refusals), position: .after(parser))
-            let last = try pipeline.handler(type: HTTPConnectionStateHandler.self)
-            try pipeline.addHandler(DirectRequests(service, on: channel.eventLoop), position: .after(last))
-            return value
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        guard value.claim.take() else { return }
-        await http.handle(value: value.http, logger: logger)
+    /// Gives a new connection its handlers. On its event loop.
+    ///
+    /// - Throws: when it is closed already.
+    func configure(_ channel: any Channel) throws {
+        let pipeline = channel.pipeline.syncOperations
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (80 << 10, 80 << 10, 1_000)
+        try pipeline.configureHTTPServerPipeline(
+            withPipeliningAssistance: false,
+            withErrorHandling: false,
+            // `HTTPFields` takes no others.
+            withOutboundHeaderValidation: false,
+            withEncoderConfiguration: .init(),
+            withDecoderLimitConfiguration: limits
+        )
+        try pipeline.addHandlers([
+            ConnectionHandler(refusals), Self.codec, BodyDeadline(bodyLimit),
+            HTTPConnectionStateHandler(idleTimeout: idleTimeout, logger: logger),
+            DirectRequests(service, hummingbird, on: channel.eventLoop),
+        ])
     }
 }

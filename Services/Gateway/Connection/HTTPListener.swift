@@ -1,5 +1,4 @@
 private import Glibc
-internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -58,6 +57,7 @@ final class HTTPListener: Sendable {
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.recvAllocator, value: GatewayChannel.receiveBuffers)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
@@ -109,17 +109,18 @@ final class HTTPListener: Sendable {
             if isDrained { continuation.resume() }
         }
         ending.cancel()
+        await handler.hummingbird.finish()
     }
 
     private func prepare(_ channel: any Channel) -> EventLoopFuture<Void> {
-        handler.setup(channel: channel, logger: logger).flatMapThrowing { [self] value in
-            let start = ConnectionStart { [self] in serve(value) }
+        channel.eventLoop.makeCompletedFuture {
+            try handler.configure(channel)
+            let start = ConnectionStart { [self] in opened(channel) }
             try channel.pipeline.syncOperations.addHandler(start, position: .first)
         }
     }
 
-    private func serve(_ value: GatewayChannel.Value) {
-        let channel = value.channel
+    private func opened(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let isDraining = state.withLock { state in
             state.connections[id] = channel
@@ -127,8 +128,7 @@ final class HTTPListener: Sendable {
         }
         channel.parent?.pipeline.fireUserInboundEventTriggered(AcceptGateHandler.Settled(connection: id))
         if isDraining { channel.pipeline.fireUserInboundEventTriggered(Drain.begins) }
-        Task {
-            await handler.handle(value: value, logger: logger)
+        channel.closeFuture.whenComplete { [self] _ in
             let drained = state.withLock { state in
                 state.connections[id] = nil
                 guard state.connections.isEmpty else { return nil as CheckedContinuation<Void, Never>? }

@@ -12,19 +12,20 @@ struct HTTPService: Sendable {
 
     init(_ responder: GatewayResponder) { self.responder = responder }
 
-    /// A reply that is there as a whole.
+    /// A reply that is there as a whole, or the head of one that is followed by a stream.
     struct Reply: Sendable {
         let head: HTTPResponse
         let body: ByteBuffer
+        let stream: EventStream?
     }
 
-    /// Whether `reply` may answer a request: it is small, and a reply in JSON.
+    /// Whether `reply` may answer a request: it is small, and its reply is JSON or a stream of events.
     func answersDirectly(_ head: HTTPRequest) -> Bool {
         let headers = head.headerFields
         guard headers[.expect] == nil, headers[.transferEncoding] == nil, headers[.contentEncoding] == nil,
             headers[.contentLength].map({ Int($0) ?? .max }) ?? 0 <= Self.mostDirectBytes
         else { return false }
-        return responder.answersWithJSON(method: head.method, path: head.path ?? "")
+        return responder.answersDirectly(method: head.method, path: head.path ?? "")
     }
 
     /// Bodies up to here are collected on the event loop.
@@ -33,10 +34,10 @@ struct HTTPService: Sendable {
     /// Answers one request that `answersDirectly`.
     func reply(to request: Request, _ channel: any Channel) async -> Reply {
         let response = await response(to: request, channel)
-        let body = CollectedBody()
+        let body = DirectBody()
         // It only collects, and throws nothing.
         try? await response.body.write(body)
-        return Reply(head: response.head, body: body.buffer)
+        return Reply(head: response.head, body: body.buffer, stream: body.stream)
     }
 
     private func response(to request: Request, _ channel: any Channel) async -> Response {
@@ -59,9 +60,10 @@ struct HTTPService: Sendable {
     private struct Unfinished: Error {}
 }
 
-/// Keeps what is written. Only for the task that writes.
-private final class CollectedBody: ResponseBodyWriter {
+/// Keeps what is written, or the stream of which it would be the writer. Only for the task that writes.
+final class DirectBody: ResponseBodyWriter {
     private(set) var buffer = ByteBuffer()
+    var stream: EventStream?
 
     func write(_ buffer: ByteBuffer) async throws {
         if self.buffer.readableBytes == 0 { self.buffer = buffer } else { self.buffer.writeImmutableBuffer(buffer) }

@@ -2,8 +2,12 @@ internal import NIOCore
 
 /// Ends a connection whose last reply has been written (RFC 9112 §9.6): closes the way out, and throws away what still arrives until the
 /// client closes too. A plain close with unread bytes would reset the connection, and the client could lose the reply.
+///
+/// NIO makes a whole close of it when the client has closed its side already, and drops what is not written yet. So both wait until the
+/// reply is written.
 final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     /// Longest wait for the client's close.
     static let timeout = TimeAmount.seconds(5)
@@ -12,10 +16,17 @@ final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
 
     private var bytes = 0
     private var deadline: Scheduled<Void>?
+    private var isWritten = false
+    private var hasClientClosed = false
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // Waits for the writes before it.
-        context.close(mode: .output, promise: nil)
+        // Done when all that was written before it is.
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            isWritten = true
+            context.close(mode: hasClientClosed ? .all : .output, promise: nil)
+        }
         let channel = context.channel
         deadline = context.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
         context.read()
@@ -32,7 +43,10 @@ final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) { context.read() }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        if case .inputClosed? = event as? ChannelEvent {
+            hasClientClosed = true
+            if isWritten { context.close(promise: nil) }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 }

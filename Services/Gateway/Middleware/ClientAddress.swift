@@ -24,7 +24,7 @@ struct ClientAddresses: Sendable {
     ///   - peer: the other end of the connection.
     ///   - forwardedFor: the values of X-Forwarded-For, in order.
     func client(peer: IPAddress?, forwardedFor: [String]) -> IPAddress? {
-        guard var client = peer else { return nil }
+        guard var client = peer, isTrusted(client) else { return peer }
         var entries = forwardedFor.joined(separator: ",").split(separator: ",").map { String($0.filter { $0 != " " }) }
         while isTrusted(client), let entry = entries.popLast(), let next = IPAddress(entry) { client = next }
         return client

@@ -7,8 +7,8 @@ internal import Transcoding
 
 /// One open stream of server-sent events: what its client still has to be sent, bounded.
 ///
-/// It has no task and no timer of its own. The task of its connection waits in `next` and writes; when the connection takes no more, that
-/// waits, and what comes meanwhile is kept here up to `mostWaiting`. `StreamHub` ends a stream whose client reads too slowly.
+/// It has no task and no timer of its own. Its connection asks for what is `next` and writes it; when the connection takes no more, it does
+/// not ask, and what comes meanwhile is kept here up to `mostWaiting`. `StreamHub` ends a stream whose client reads too slowly.
 final class EventStream: Sendable {
     /// Bytes that may wait for the connection, besides the events of one reply of the service.
     static let mostWaiting = 64 << 10
@@ -31,7 +31,7 @@ final class EventStream: Sendable {
         var waiting: ByteBuffer
         /// Most bytes that may wait: more while an answer of the service is among them.
         var most = mostWaiting
-        var waiter: CheckedContinuation<ByteBuffer?, Never>?
+        var waiter: (@Sendable (ByteBuffer?) -> Void)?
         /// Since when the connection has been writing; nil while it waits for something to write.
         var writingSince: ContinuousClock.Instant?
         var lastSent: ContinuousClock.Instant
@@ -115,7 +115,7 @@ final class EventStream: Sendable {
         state.lastSent = now
         if let waiter = state.waiter {
             (state.waiter, state.writingSince, state.most) = (nil, now, mostWaiting)
-            waiter.resume(returning: text)
+            waiter(text)
         } else if before == 0 {
             state.waiting = text
         } else {
@@ -128,7 +128,7 @@ final class EventStream: Sendable {
     func end() -> Bool {
         state.withLock { state in
             defer { state.hasEnded = true }
-            state.waiter?.resume(returning: nil)
+            state.waiter?(nil)
             state.waiter = nil
             return !state.hasEnded
         }
@@ -137,30 +137,40 @@ final class EventStream: Sendable {
     /// Ends it at once, with its connection.
     func cut() { channel.close(promise: nil) }
 
-    /// Writes what there is until the end. Only the task of the connection calls it, once.
+    /// Gives what there is to write as soon as there is something, and nil at the end. Only its connection calls it, when it has written
+    /// what it was given before.
+    ///
+    /// - Parameter take: called once, under a lock: it passes on what it gets and returns.
+    func next(_ take: @escaping @Sendable (ByteBuffer?) -> Void) {
+        state.withLock { state in
+            state.writingSince = nil
+            if state.waiting.readableBytes > 0 {
+                state.writingSince = .now
+                take(state.waiting)
+                // Not kept: most streams are quiet for hours.
+                (state.waiting, state.most) = (ByteBuffer(), Self.mostWaiting)
+            } else if state.hasEnded {
+                take(nil)
+            } else {
+                state.waiter = take
+            }
+        }
+    }
+
+    /// Writes what there is until the end, unless the writer takes the stream itself. Only the connection's task calls it, once.
     ///
     /// - Throws: when the connection cannot be written to.
     func write(to writer: inout any ResponseBodyWriter) async throws {
+        if let body = writer as? DirectBody {
+            body.stream = self
+            return
+        }
         while let text = await next() { try await writer.write(text) }
         try await writer.finish(nil)
     }
 
     private func next() async -> ByteBuffer? {
-        await withCheckedContinuation { continuation in
-            state.withLock { state in
-                state.writingSince = nil
-                if state.waiting.readableBytes > 0 {
-                    state.writingSince = .now
-                    continuation.resume(returning: state.waiting)
-                    // Not kept: most streams are quiet for hours.
-                    (state.waiting, state.most) = (ByteBuffer(), Self.mostWaiting)
-                } else if state.hasEnded {
-                    continuation.resume(returning: nil)
-                } else {
-                    state.waiter = continuation
-                }
-            }
-        }
+        await withCheckedContinuation { continuation in next { continuation.resume(returning: $0) } }
     }
 }
 

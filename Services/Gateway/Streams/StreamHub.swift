@@ -94,7 +94,8 @@ final class StreamHub: Sendable {
             lastEventID: lastEventID ?? "",
             channel: channel
         )
-        try add(stream)
+        // Not on the connection's event loop: it writes to the broker's connection.
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try add(stream) }
         do {
             let page = try await ask(stream, context)
             act(stream.answered(page), stream)
