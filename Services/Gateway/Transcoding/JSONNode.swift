@@ -2,6 +2,8 @@
 enum JSONNode: Hashable, Sendable {
     case string(String)
     case integer(Int64)
+    /// A finite number.
+    case number(Double)
     case bool(Bool)
     case null
     case array([JSONNode])
@@ -49,6 +51,7 @@ enum JSONNode: Hashable, Sendable {
         switch self {
         case .string(let text): out.string(text)
         case .integer(let number): out.raw(String(number))
+        case .number(let number): out.raw(Int64(exactly: number).map { String($0) } ?? "\(number)")
         case .bool(let flag): out.raw(flag ? "true" : "false")
         case .null: out.raw("null")
         case .array(let elements): out.array(elements) { $1.write(to: &$0) }

@@ -52,6 +52,10 @@ struct OpenAPIExamples {
         case .enumeration:
             let first = set.enumeration(named: field.typeName)?.values.first { !$0.isUnspecified }
             return .string(declared.isEmpty ? first?.jsonName ?? "" : declared)
+        case .double, .float:
+            let number = Double(declared).flatMap { $0.isFinite ? $0 : nil } ?? 1
+            let (least, most) = (field.rules.atLeast.map { Double($0) }, field.rules.atMost.map { Double($0) })
+            return .number(min(max(number, least ?? number), most ?? .greatestFiniteMagnitude))
         default:
             let number = Int64(declared) ?? 1
             return .integer(min(max(number, field.rules.atLeast ?? .min), field.rules.atMost ?? .max))

@@ -30,7 +30,7 @@ enum OpenAPIGateway {
             [
                 "type": "object", "required": ["success", "data", "meta"],
                 "properties": [
-                    "success": ["type": "boolean", "const": true],
+                    "success": OpenAPIResponses.success,
                     "data": [
                         "type": "object", "required": ["now", "offset_seconds"],
                         "properties": [

@@ -43,10 +43,17 @@ enum OpenAPIResponses {
 
     static let exampleID: JSONNode = .string(OpenAPIExamples.id("request_id"))
 
+    /// `success` of a reply and of a failure. They have no `const`: OpenAPI Generator compares a flag's with the text "true", so that its
+    /// clients would refuse every reply. The status says the same.
+    static let success: JSONNode = ["type": "boolean", "description": "Always true."]
+    static let failure: JSONNode = ["type": "boolean", "description": "Always false."]
+
     /// The component with the failures of a route's method: `AuthRegisterError`.
-    static func errorComponent(_ route: Route) -> String {
+    static func errorComponent(_ route: Route) -> String { component(route, "Error") }
+
+    private static func component(_ route: Route, _ suffix: String) -> String {
         let id = OpenAPI.operationID(route)
-        return id.prefix(1).uppercased() + id.dropFirst() + "Error"
+        return id.prefix(1).uppercased() + id.dropFirst() + suffix
     }
 
     /// The error envelope (PF-1) with the codes that may stand in it.
@@ -58,7 +65,7 @@ enum OpenAPIResponses {
         return [
             "type": "object", "required": ["success", "error", "meta"],
             "properties": [
-                "success": ["type": "boolean", "const": false],
+                "success": failure,
                 "error": [
                     "type": "object", "required": ["code", "message", "details"],
                     "properties": [
@@ -168,7 +175,7 @@ enum OpenAPIResponses {
         let lifted = [route.reply.metaField, route.reply.messageField].filter { $0 >= 0 }.map { message.fields[$0] }
         let without = lifted.map(\.name)
         let data = route.reply.dataField >= 0 ? message.fields[route.reply.dataField].typeName : nil
-        var properties: [(String, JSONNode)] = [("success", ["type": "boolean", "const": true])]
+        var properties: [(String, JSONNode)] = [("success", success)]
         var example: JSONNode = ["success": true]
         properties.append(
             (
@@ -201,7 +208,7 @@ enum OpenAPIResponses {
         let schema: JSONNode = [
             "type": "object", "required": ["success", "data", "meta"], "properties": .object(properties),
         ]
-        return ["schema": schema, "example": example]
+        return ["schema": schemas.envelope(component(route, "Success"), schema), "example": example]
     }
 
     /// The schema of `meta`, which says how long it took where bodies follow a published interface.

@@ -23,6 +23,8 @@ struct OpenAPISchemas {
 
     private var pending: [(wanted: Wanted, set: DescriptorSet)] = []
     private var known: Set<Wanted> = []
+    /// What replies are wrapped in, by name.
+    private var envelopes: [String: JSONNode] = [:]
     /// Messages that a reply may leave out.
     private let nullable: Set<String>
 
@@ -52,6 +54,22 @@ struct OpenAPISchemas {
         return .reference("schemas/" + Self.component(name, wanted.use))
     }
 
+    /// A reply's envelope as a component: generators would else name its class after the operation and the status.
+    ///
+    /// - Parameters:
+    ///   - name: its name, `AuthRegisterSuccess`. Another envelope of this name, which an older version of the method has, gets a number.
+    ///   - schema: the envelope.
+    mutating func envelope(_ name: String, _ schema: JSONNode) -> JSONNode {
+        var free = name
+        var number = 2
+        while let other = envelopes[free], other != schema {
+            free = "\(name)\(number)"
+            number += 1
+        }
+        envelopes[free] = schema
+        return .reference("schemas/" + free)
+    }
+
     /// `streaksnap.auth.v1.Me` is `AuthMe`, and `AuthMeInput` as part of a request.
     static func component(_ name: String, _ use: Use) -> String {
         let parts = name.split(separator: ".").filter { $0 != "streaksnap" && $0 != "v1" }
@@ -68,9 +86,9 @@ struct OpenAPISchemas {
         name.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// All schemas that were referred to, and those they refer to.
+    /// All envelopes, all schemas that were referred to, and those they refer to.
     mutating func components() -> [(String, JSONNode)] {
-        var components: [(String, JSONNode)] = []
+        var components = envelopes.map { ($0.key, $0.value) }
         while let (wanted, set) = pending.popLast() {
             guard let message = set.message(named: wanted.name) else { continue }
             var schema = object(message, in: set, wanted.use, without: [])

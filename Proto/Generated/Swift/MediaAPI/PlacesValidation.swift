@@ -7,6 +7,12 @@ extension CreatePostRequest {
         if let value = self.postID {
             violations.id(value, at: path, "post_id")
         }
+        if let value = self.latitude {
+            violations.bounds(value, min: -90, max: 90, at: path, "latitude")
+        }
+        if let value = self.longitude {
+            violations.bounds(value, min: -180, max: 180, at: path, "longitude")
+        }
         if let value = self.caption {
             violations.length(value, max: 500, at: path, "caption")
         }
@@ -43,6 +49,15 @@ extension ListPostsRequest {
         violations.bounds(self.limit, min: 0, at: path, "limit")
         if let value = self.bbox {
             violations.length(value, max: 200, at: path, "bbox")
+        }
+        if let value = self.lat {
+            violations.bounds(value, min: -90, max: 90, at: path, "lat")
+        }
+        if let value = self.lon {
+            violations.bounds(value, min: -180, max: 180, at: path, "lon")
+        }
+        if let value = self.radius {
+            violations.bounds(value, min: 0, max: 1000000, at: path, "radius")
         }
         if let value = self.geohash {
             violations.length(value, max: 6, at: path, "geohash")
@@ -128,6 +143,12 @@ extension SaveCityRequest {
         } else {
             violations.length(self.name, max: 100, at: path, "name")
         }
+        if let value = self.latitude {
+            violations.bounds(value, min: -90, max: 90, at: path, "latitude")
+        }
+        if let value = self.longitude {
+            violations.bounds(value, min: -180, max: 180, at: path, "longitude")
+        }
     }
 }
 
@@ -147,6 +168,12 @@ extension SetFavoriteCityRequest {
             violations.required(at: path, "name")
         } else {
             violations.length(self.name, max: 100, at: path, "name")
+        }
+        if let value = self.latitude {
+            violations.bounds(value, min: -90, max: 90, at: path, "latitude")
+        }
+        if let value = self.longitude {
+            violations.bounds(value, min: -180, max: 180, at: path, "longitude")
         }
     }
 }
@@ -169,6 +196,9 @@ extension ListClustersRequest {
             violations.required(at: path, "bbox")
         } else {
             violations.length(self.bbox, max: 200, at: path, "bbox")
+        }
+        if let value = self.zoom {
+            violations.bounds(value, min: 0, max: 24, at: path, "zoom")
         }
     }
 }
