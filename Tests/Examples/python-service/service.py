@@ -18,7 +18,7 @@ HTTP = {3: 400, 5: 404, 13: 500, 16: 401}
 
 
 class Refusal(Exception):
-    """What a caller is told: a google.rpc.Code, a reason that programs compare, a sentence, and (field, message) pairs."""
+    """What a caller gets: a google.rpc.Code, a reason that programs compare, a sentence, and (field, message) pairs."""
 
     def __init__(self, code, reason, message, details=()):
         self.code, self.reason, self.message, self.details = code, reason, message, details
