@@ -52,7 +52,7 @@ struct ForeignServiceTests {
         let missing = try await home.call("GET", "/api/testing/quotes/nothing")
         #expect(missing.status == 404)
         #expect(missing.code == "QUOTE_NOT_FOUND")
-        // The gateway applies the rules of its descriptor.
+        // The rules of its proto are its own to apply, details are passed on.
         let long = try await home.call("GET", "/api/testing/quotes/\(String(repeating: "x", count: 21))")
         #expect(long.status == 400)
         #expect(long.fields == ["topic"])
