@@ -143,7 +143,7 @@ struct ObservationTests {
         for job in ["settlement", "unfinished_snaps"] { #expect((value("job_lag_seconds", ["job": job]) ?? -1) >= 0, "\(job)") }
         #expect((value("job_last_success_timestamp_seconds", ["job": "settlement"]) ?? 0) > 1_700_000_000)
         #expect((value("spans_exported_total", ["service": "gateway"]) ?? 0) > 0)
-        #expect(value("ready") == 1 && value("build_info") == 1)
+        for name in ["ready", "build_info"] { #expect(value(name, ["service": "streaksnap"]) == 1, "\(name)") }
         #expect(samples.contains { $0.name == "process_resident_memory_bytes" && $0.value > 1e7 })
         #expect(samples.allSatisfy { $0.name.hasPrefix("streaksnap_") || $0.name.hasPrefix("process_") })
     }

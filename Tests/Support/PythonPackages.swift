@@ -40,6 +40,14 @@ package enum PythonPackages {
     /// What reads pictures and their Exif.
     package static let pictures = Task { () async throws -> String in try await make("pictures-python", ["pillow==13.0.0"]) }
 
+    /// What a service of another team is made of.
+    package static let foreignService = Task { () async throws -> String in
+        try await make(
+            "service-python",
+            ["nats-py==2.16.0", "protobuf==6.33.6", "googleapis-common-protos==1.70.0"]
+        )
+    }
+
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 

@@ -100,7 +100,9 @@ public enum ProgramMain {
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
         let program = try P(settings: settings, logger: logger, metrics: metrics)
-        let admin = try AdminServer.start(settings, metrics: metrics, logger: logger) { program.isReady }
+        // What the process itself exposes says whose it is too.
+        let own = metrics.labelled([("service", P.name)])
+        let admin = try AdminServer.start(settings, metrics: own, logger: logger) { program.isReady }
         try await program.start()
         await StopSignals().first()
         await program.stop()

@@ -1,0 +1,100 @@
+import Foundation
+import Processes
+import Testing
+
+/// `deploy/package`, with a small program in the place of each executable: what is in the packages, and that they are the same each time.
+struct PackageTests {
+    private static let names = ["streaksnap", "auth", "social", "streaks", "media", "notifications", "billing", "gateway"]
+    private static let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/package")
+        .standardizedFileURL.path
+
+    private func text(_ program: String, _ arguments: String...) async throws -> String {
+        let result = try await run(program, arguments)
+        #expect(result.status == 0, "\(program) \(arguments): \(result.transcript)")
+        return result.text
+    }
+
+    /// A folder with executables that say a version, as protoc does, and what Swift packages they are of.
+    private func prepare(_ folder: URL) throws {
+        let protoc = try #require(Command.find("protoc"))
+        let binaries = folder.appending(path: "binaries")
+        try FileManager.default.createDirectory(at: binaries, withIntermediateDirectories: true)
+        for name in Self.names {
+            try FileManager.default.copyItem(atPath: protoc, toPath: binaries.appending(path: name).path)
+        }
+        let pins = """
+            {"pins": [{"identity": "swift-nio", "location": "https://github.com/apple/swift-nio.git",
+                       "state": {"revision": "abc", "version": "2.81.0"}}]}
+            """
+        try pins.write(to: folder.appending(path: "Package.resolved"), atomically: true, encoding: .utf8)
+    }
+
+    private func package(_ folder: URL, to output: String, only: [String] = []) async throws -> FinishedCommand {
+        let arguments = [
+            "--binaries", folder.appending(path: "binaries").path, "--resolved", folder.appending(path: "Package.resolved").path,
+            "--output", folder.appending(path: output).path,
+        ]
+        return try await run(Self.program, arguments + only.flatMap { ["--only", $0] })
+    }
+
+    @Test func `there is a package for an executable, with its dependencies, checksums and what is in it, the same each time`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "package-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try prepare(folder)
+        // Two of them; the others are made in the same way, and take longer than a test should.
+        let some = ["streaksnap", "auth"]
+        let first = try await package(folder, to: "one", only: some)
+        let second = try await package(folder, to: "two", only: some)
+        try #require(first.status == 0, "\(first.transcript)")
+        // The sums of all files.
+        #expect(first.text == second.text)
+        let output = folder.appending(path: "one")
+        let files = try FileManager.default.contentsOfDirectory(atPath: output.path)
+        #expect(files.filter { $0.hasSuffix(".deb") }.count == some.count + 1)
+        #expect(files.contains { $0.hasSuffix(".tar.xz") } && files.contains("SHA256SUMS"))
+
+        let auth = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-auth_") })).path
+        let control = try await text("dpkg-deb", "--field", auth)
+        #expect(control.contains("Package: streaksnap-auth\n"))
+        #expect(control.contains(/\nDepends: .*libc6 \(>= .*libprotobuf.*streaksnap-common \(= [0-9.~a-z]+\)/))
+        let contents = try await text("dpkg-deb", "--contents", auth)
+        #expect(contents.contains("-rwxr-xr-x root/root") && contents.contains(" ./usr/lib/streaksnap/auth\n"))
+        let common = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-common_") })).path
+        let units = try await text("dpkg-deb", "--contents", common)
+        #expect(units.contains("./usr/lib/systemd/system/streaksnap@.service"))
+        let unit = try await text(
+            "sh",
+            "-c",
+            "dpkg-deb --fsys-tarfile '\(common)' | tar -xO ./usr/lib/systemd/system/streaksnap@.service"
+        )
+        #expect(unit.contains("ExecStart=/usr/lib/streaksnap/%i"))
+
+        let bill = try #require(files.first { $0.hasSuffix(".spdx.json") })
+        let content = try JSONDecoder().decode(Bill.self, from: Data(contentsOf: output.appending(path: bill)))
+        #expect(content.spdxVersion == "SPDX-2.3")
+        #expect(Set(content.packages.map(\.name)).isSuperset(of: ["streaksnap", "swift-nio", "libc6"]))
+        #expect(content.packages.first { $0.name == "swift-nio" }?.versionInfo == "2.81.0")
+    }
+
+    private struct Bill: Decodable {
+        struct Package: Decodable {
+            let name: String
+            let versionInfo: String
+        }
+        let spdxVersion: String
+        let packages: [Package]
+    }
+
+    @Test func `what cannot be packaged is named, and nothing is written`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "package-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try prepare(folder)
+        try FileManager.default.removeItem(at: folder.appending(path: "binaries/media"))
+        let missing = try await package(folder, to: "one")
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("has no media: build first"))
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "one").path))
+    }
+}

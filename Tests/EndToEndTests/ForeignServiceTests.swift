@@ -1,0 +1,98 @@
+import Bus
+import Foundation
+import Kernel
+import Processes
+import TestSupport
+import Testing
+
+/// A service of another team in another language, by `deploy/docs/bus-protocol.md` alone, beside an unchanged gateway.
+struct ForeignServiceTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../Examples/python-service"
+    ).standardized
+
+    private let home: Installation
+    private let folder: URL
+
+    init() async throws {
+        home = try await Installation.shared.value
+        folder = try Installation.makeFolder()
+    }
+
+    /// Starts `Tests/Examples/python-service`; returns when the gateway has its routes.
+    private func start() async throws -> ChildProcess {
+        let (log, ready) = (folder.appending(path: "log"), folder.appending(path: "ready"))
+        let broker = "nats://operator:\(try home.secret("nats-operator"))@127.0.0.1:\(home.natsPort)"
+        let protos = Self.folder.appending(path: "../../../Proto").standardized.path
+        let service = try await ChildProcess.spawn(
+            Command(
+                executable: try await PythonPackages.foreignService.value,
+                arguments: [
+                    Self.folder.appending(path: "service.py").path, "--broker", broker, "--protos", protos, "--ready", ready.path,
+                ],
+                environment: Command.inherited(),
+                output: log.path
+            )
+        )
+        try await eventually("the service has started") {
+            let output = Files.text(log) ?? ""
+            try #require(!service.hasExited, "\(output)")
+            return Files.text(ready) != nil
+        }
+        try await eventually("the gateway has its routes") {
+            try await home.call("GET", "/api/testing/quotes/habits").status == 200
+        }
+        return service
+    }
+
+    @Test func `its RPCs are called over HTTP, its refusals are seen, and without it they are unavailable`() async throws {
+        let service = try await start()
+        let first = try await home.call("GET", "/api/testing/quotes/habits")
+        #expect(first.data["by"].string == "Will Durant")
+        let missing = try await home.call("GET", "/api/testing/quotes/nothing")
+        #expect(missing.status == 404)
+        #expect(missing.code == "QUOTE_NOT_FOUND")
+        // The rules of its proto are its own to apply, details are passed on.
+        let long = try await home.call("GET", "/api/testing/quotes/\(String(repeating: "x", count: 21))")
+        #expect(long.status == 400)
+        #expect(long.fields == ["topic"])
+
+        let person = try await Person.register("paul", at: home)
+        let said = try await home.call("PUT", "/api/testing/quotes/food", token: person.token, json: #"{"text":"Eat, Zoë 🦊"}"#)
+        #expect(said.data["text"].string == "Eat, Zoë 🦊")
+        #expect(said.data["by"].string == person.id)
+        let guest = try await home.call("PUT", "/api/testing/quotes/food", json: #"{"text":"mine"}"#)
+        #expect(guest.status == 401)
+        #expect(try await home.call("GET", "/api/testing/quotes/food").data["by"].string == person.id)
+
+        // What it checks itself, for services call it without a gateway.
+        let bus = try await home.bus()
+        let refused = await #expect(throws: ServiceError.self) { try await call("GetQuote", [], on: bus) }
+        #expect(refused?.reason == "VALIDATION_ERROR")
+        #expect(refused?.details.map(\.field) == ["topic"])
+
+        service.signal(SIGTERM)
+        #expect(await service.waitForExit() == 0)
+        // Its route is there until it has been silent for five seconds.
+        let away = try await home.call("GET", "/api/testing/quotes/habits")
+        #expect(away.status == 503)
+        #expect(away.code == "UNAVAILABLE")
+        let unanswered = await #expect(throws: ServiceError.self) { try await call("GetQuote", [], on: bus) }
+        #expect(unanswered?.code == .unavailable)
+        try await eventually("its routes are gone") {
+            try await home.call("GET", "/api/testing/quotes/habits").code == "NOT_FOUND"
+        }
+        await bus.close()
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    /// Calls one of its methods as another service would.
+    private func call(_ method: String, _ body: [UInt8], on bus: BusConnection) async throws -> [UInt8] {
+        try await bus.callRaw(
+            subject: "rpc.quotes.v1.\(method)",
+            body: body,
+            context: .expiring(in: .seconds(10), principal: Principal(role: .service)),
+            idempotent: true
+        )
+    }
+}
