@@ -2,6 +2,11 @@ private import Glibc
 
 /// A TCP port that is about to be listened on.
 public enum ListeningPort {
+    /// A port of 127.0.0.1 that is free now.
+    ///
+    /// - Throws: `DevEnvironmentError` when there is none.
+    public static func free() throws(DevEnvironmentError) -> Int { Int(try Ports.free()) }
+
     /// Makes sure that it can be: it is free, and the address is this machine's.
     ///
     /// - Parameters:
