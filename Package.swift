@@ -106,6 +106,8 @@ let computing = ["Domain", "Images", "Kernel", "StreaksDomain", "Tidy", "Transco
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nio = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { Target.Dependency.product(name: $0, package: "swift-nio") }
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -140,9 +142,7 @@ let sharedModules: [Target] = [
             "Kernel", "Wire", "Loop", "Bus", hummingbird, logging,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-        ]
+        ] + nio
     ),
     // Apart from Runtime: a gateway has no database.
     shared(
@@ -199,9 +199,8 @@ let services: [[Target]] = [
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, hummingbird,
+            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, cryptoExtras, hummingbird,
             .product(name: "JWTKit", package: "jwt-kit"),
-            .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
     service(
@@ -278,9 +277,7 @@ let gateway: [Target] = [
         dependencies: [
             "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto,
             hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
-            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
+        ] + nio,
         path: "Services/Gateway",
         exclude: ["Main", "Transcoding", "Pages", "README.md"],
         swiftSettings: strict
@@ -288,9 +285,9 @@ let gateway: [Target] = [
     .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),
     .executableTarget(
         name: "streaksnap",
-        dependencies: all("Service") + [
+        dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            arguments, logging,
+            "Database", "Gzip", "OutgoingHTTP", crypto, cryptoExtras, hummingbird, arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
