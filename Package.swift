@@ -6,8 +6,8 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A library of `Shared`.
-func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources, swiftSettings: strict)
+func shared(_ name: String, _ needs: [Target.Dependency] = [], resources: [Resource]? = nil, not: [String] = []) -> Target {
+    .target(name: name, dependencies: needs, path: "Shared/\(name)", exclude: not, resources: resources, swiftSettings: strict)
 }
 
 /// A C library of the system: a module map and a shim header.
@@ -97,9 +97,10 @@ func program(_ name: String, _ path: String, exclude: [String] = [], _ dependenc
 }
 
 /// A test target: what it tests is optimised, its own code only if it computes much, for that takes the compiler three times as long.
-func tests(_ name: String, _ needs: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+func tests(_ name: String, _ needs: [Target.Dependency], path: String? = nil, resources: [Resource]? = nil) -> Target {
     let settings = computing.contains(name) ? strict : strict + [.unsafeFlags(["-Onone"])]
-    return .testTarget(name: name, dependencies: needs, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+    let path = path ?? "Tests/\(name)"
+    return .testTarget(name: name, dependencies: needs, path: path, resources: resources, swiftSettings: settings)
 }
 let computing = ["Domain", "Images", "Kernel", "StreaksDomain", "Tidy", "Transcoding", "Wire"].map { $0 + "Tests" }
 
@@ -161,7 +162,8 @@ let sharedModules: [Target] = [
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
-    .target(name: "StreakSnapClient", path: "Shared/StreakSnapClient", exclude: ["README.md", "API.txt"], swiftSettings: strict),
+    shared("StreakSnapClient", not: ["README.md", "API.txt"]),
+    shared("StreakSnapTesting", ["StreakSnapClient"], not: ["README.md", "python"]),
 ]
 
 // Generated from Proto/, never edited.
@@ -310,6 +312,7 @@ let testTargets: [Target] = [
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
+    tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
     tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, crypto]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
@@ -380,6 +383,7 @@ let package = Package(
     products: [
         .executable(name: "streaksnap", targets: ["streaksnap"]),
         .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
+        .library(name: "StreakSnapTesting", targets: ["StreakSnapTesting"]),
     ],
     dependencies: [
         // Without traits that need all of Foundation, whose ICU costs every process 8 MB of memory: `LinkageTests` would notice.
