@@ -127,11 +127,13 @@ extension World {
     /// - Throws: `ControlError`.
     nonisolated func makePeople(_ wanted: PeopleWanted) async throws -> [WorldPerson] {
         let numbers = Array(people.take(wanted.count))
-        let made = try await inParallel(numbers) { [self] in try await register(WorldPerson(number: $0), wanted) }
+        let made = try await inParallel(numbers, lanes: Self.lanes) { [self] in
+            try await register(WorldPerson(number: $0), wanted)
+        }
         guard wanted.areFriends else { return made }
         let pairs = made.indices.flatMap { first in made.indices.filter { $0 > first }.map { (first, $0) } }
         let friendships = pairs.map { Friendship(asks: made[$0.0], accepts: made[$0.1]) }
-        _ = try await inParallel(friendships) { [self] in try await befriend($0) }
+        _ = try await inParallel(friendships, lanes: Self.lanes) { [self] in try await befriend($0) }
         return made
     }
 
@@ -195,30 +197,36 @@ extension World {
             "user_id": session["user"]["id"], "access_token": session["access_token"], "refresh_token": session["refresh_token"],
         ])
     }
+}
 
-    /// Does the same for all elements, a few at once; results are in their order.
-    private nonisolated func inParallel<Element: Sendable, Result: Sendable>(
-        _ elements: [Element],
-        _ work: @escaping @Sendable (Element) async throws -> Result
-    ) async throws -> [Result] {
-        let results = Mutex<[Int: Result]>([:])
-        let next = Mutex(0)
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for _ in 0..<Self.lanes {
-                tasks.addTask {
-                    while let index = next.withLock({ next -> Int? in
-                        guard next < elements.count else { return nil }
-                        defer { next += 1 }
-                        return next
-                    }) {
-                        let result = try await work(elements[index])
-                        results.withLock { $0[index] = result }
-                    }
-                }
-            }
-            try await tasks.waitForAll()
+/// What came of one of several elements.
+private struct Made<Value: Sendable>: Sendable {
+    let index: Int
+    let value: Value
+}
+
+/// Does the same for all elements, a few at once; results are in their order.
+///
+/// - Throws: what the first failure throws; the others are cancelled.
+private func inParallel<Element: Sendable, Value: Sendable>(
+    _ elements: [Element],
+    lanes: Int,
+    _ work: @escaping @Sendable (Element) async throws -> Value
+) async throws -> [Value] {
+    try await withThrowingTaskGroup(of: Made<Value>.self) { tasks in
+        var results = [Value?](repeating: nil, count: elements.count)
+        var waiting = elements.indices.makeIterator()
+        for _ in 0..<lanes {
+            guard let index = waiting.next() else { break }
+            let element = elements[index]
+            tasks.addTask { Made(index: index, value: try await work(element)) }
         }
-        let found = results.withLock { $0 }
-        return elements.indices.compactMap { found[$0] }
+        while let made = try await tasks.next() {
+            results[made.index] = made.value
+            guard let index = waiting.next() else { continue }
+            let element = elements[index]
+            tasks.addTask { Made(index: index, value: try await work(element)) }
+        }
+        return results.compactMap { $0 }
     }
 }
