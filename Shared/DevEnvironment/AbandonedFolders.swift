@@ -6,7 +6,7 @@ public enum AbandonedFolders {
     /// How old a folder without a lock must be: its process may be about to lock it.
     private static let least = 60
 
-    /// Removes the folders of `parent` whose names begin with `prefix` and that nobody uses: neither a `DevEnvironment` nor one of its
+    /// Removes the folders of `parent` whose names begin with `prefix` and that are not in use, by a `DevEnvironment` or one of its
     /// servers. What cannot be removed stays for the next time.
     ///
     /// - Parameter limit: how many are removed at most.

@@ -39,7 +39,7 @@ struct ControlError: Error, Hashable, CustomStringConvertible {
         ControlError(status: 503, code: "UNAVAILABLE", message: message)
     }
 
-    /// Any error, as far as it may be told.
+    /// Any error, as far as a test may see it.
     init(_ error: any Error) {
         switch error {
         case let error as ControlError: self = error

@@ -73,9 +73,9 @@ struct ControlRoutes: Sendable {
             let (email, password) = (try fields.required("email"), try fields.required("password"))
             return Answer(body: try await world.signIn(email: email, password: password))
         case "pushes":
-            return try await sent("pushes", call, { world.standIns.expo.pushes(to: $0) }, { world.standIns.expo.forget() })
+            return try await sent("pushes", call, { world.standIns.expo.pushes(to: $0) }, { world.standIns.expo.clear() })
         case "mails":
-            return try await sent("mails", call, { world.standIns.mail.mails(to: $0) }, { world.standIns.mail.forget() })
+            return try await sent("mails", call, { world.standIns.mail.mails(to: $0) }, { world.standIns.mail.clear() })
         case "purchases": return try await purchase(call, world)
         case "apple-tokens":
             try Self.require("POST", call)
@@ -165,10 +165,10 @@ struct ControlRoutes: Sendable {
         _ name: String,
         _ call: Call,
         _ find: @Sendable (String?) -> [JSON],
-        _ forget: @Sendable () -> Void
+        _ clear: @Sendable () -> Void
     ) async throws -> Answer {
         if call.method == "DELETE" {
-            forget()
+            clear()
             return Answer(status: 204)
         }
         guard call.method == "GET" else { throw ControlError.method("GET and DELETE") }

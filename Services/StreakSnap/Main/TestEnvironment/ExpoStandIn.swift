@@ -34,7 +34,7 @@ final class ExpoStandIn: Sendable {
         state.withLock { $0.pushes }.filter { token == nil || $0["to"].string == token }
     }
 
-    func forget() { state.withLock { $0.pushes = [] } }
+    func clear() { state.withLock { $0.pushes = [] } }
 
     /// The answer to a request of the notifications service.
     ///

@@ -32,7 +32,7 @@ final class MailStandIn: Sendable {
         return state.withLock { $0.mails }.filter { wanted == nil || $0.to.lowercased() == wanted }.map(\.json)
     }
 
-    func forget() { state.withLock { $0.mails = [] } }
+    func clear() { state.withLock { $0.mails = [] } }
 
     /// Begins to listen on 127.0.0.1.
     ///

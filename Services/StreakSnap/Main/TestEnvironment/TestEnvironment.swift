@@ -16,7 +16,7 @@ struct TestEnvironment: AsyncParsableCommand {
             "Writes the address of its control API, JSON in one line, when it is ready. Ends when its standard input ends."
     )
 
-    @Option(help: "Worlds that are started before anybody asks, 0 to 16.") var worldsKeptWarm = 2
+    @Option(help: "Worlds that are started before a test asks, 0 to 16.") var worldsKeptWarm = 2
     @Option(help: "Folder for everything; a temporary one when absent.") var data: String?
     @Option(help: "How much is logged, into logs/worlds.log of the folder.") var logLevel = "error"
 
@@ -78,7 +78,7 @@ struct TestEnvironment: AsyncParsableCommand {
 
     /// Starts the control API and the first worlds.
     ///
-    /// - Returns: what the tests are told.
+    /// - Returns: the line of JSON for the tests.
     private func serve(_ endpoints: Endpoints, _ folder: TestFolder) async throws -> String {
         let (registry, found) = (StandInRegistry(), FoundWorlds())
         let server = ControlServer(token: WorldPlan.makeSecret(), registry: registry)

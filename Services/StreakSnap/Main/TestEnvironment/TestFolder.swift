@@ -15,7 +15,7 @@ struct TestFolder: Sendable {
     init(named name: String?) throws {
         if let name {
             (path, isTemporary) = (DevEnvironmentConfiguration(dataFolder: name).dataFolder, false)
-            // Of worlds that nobody ended.
+            // Of worlds that were not ended.
             for rest in ["worlds", "nats/store"] { try? FileManager.default.removeItem(atPath: "\(path)/\(rest)") }
             return
         }

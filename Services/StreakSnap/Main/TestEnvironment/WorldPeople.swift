@@ -94,7 +94,7 @@ struct PeopleWanted: Sendable {
     }
 }
 
-/// Somebody whom the test environment has registered.
+/// A user whom the test environment has registered.
 struct WorldPerson: Sendable {
     static let password = "correct-horse-battery"
 
@@ -181,7 +181,7 @@ extension World {
         )
     }
 
-    /// Signs somebody in again.
+    /// Signs a user in again.
     ///
     /// - Throws: `ControlError`; 400 for a wrong password.
     nonisolated func signIn(email: String, password: String) async throws -> JSON {

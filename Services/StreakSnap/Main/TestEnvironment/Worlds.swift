@@ -33,7 +33,7 @@ actor Worlds {
 
     /// - Parameters:
     ///   - control: address of the control API, which has the stand-ins too.
-    ///   - keptWarm: how many are started before anybody asks.
+    ///   - keptWarm: how many are started before a test asks.
     init(
         _ endpoints: Endpoints,
         _ databases: WorldDatabases,

@@ -8,7 +8,7 @@ struct WorldDatabases: Sendable {
     private let template: String
     private let administrator: Database
 
-    /// Connects as superuser to a database that nobody copies.
+    /// Connects as superuser to a database that is never copied.
     ///
     /// - Throws: `DatabaseError`.
     static func connect(_ url: String, copying template: String, logger: Logger) async throws -> WorldDatabases {
