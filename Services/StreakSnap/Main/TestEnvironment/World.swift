@@ -42,7 +42,7 @@ actor World {
                 try await tasks.waitForAll()
             }
             guard hasGateway else { return }
-            let gateway = try plan.gateway()
+            let gateway = try plan.gateway(clock)
             self.gateway = gateway
             try await gateway.start()
             let deadline = ContinuousClock.now + .seconds(30)

@@ -110,10 +110,11 @@ struct WorldPlan: Sendable {
 
     /// The gateway, not started yet.
     ///
+    /// - Parameter clock: the world's. One of its own would follow it a second later.
     /// - Throws: `Settings.Invalid`.
-    func gateway() throws -> GatewayHost {
+    func gateway(_ clock: DevelopmentClock) throws -> GatewayHost {
         let settings = settings(of: "gateway")
-        return try GatewayHost(settings: settings, logger: try logger("gateway", settings), metrics: Metrics())
+        return try GatewayHost(settings: settings, logger: try logger("gateway", settings), metrics: Metrics(), clock: clock)
     }
 
     private func host<Module: ServiceModule>(_: Module.Type) throws -> any Program {
