@@ -39,7 +39,10 @@ struct WorldDatabases: Sendable {
     func create(_ name: String) async throws {
         // Services have just ended, and PostgreSQL may not have noticed yet that their connections did.
         for _ in 0..<500 where try await isTemplateUsed() { try await Task.sleep(for: .milliseconds(20)) }
-        _ = try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)")
+        // Half the processor time of the default, which writes every page into the log: nothing is synced here.
+        _ = try await administrator.execute(
+            "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template) STRATEGY file_copy"
+        )
     }
 
     /// Removes the database of a world, and ends what is connected to it.
