@@ -35,20 +35,41 @@
             for handle in [input.fileHandleForWriting, output.fileHandleForReading, errors.fileHandleForReading] {
                 _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
             }
-            do { try process.run() } catch { throw TestKitError("NOT_STARTED", "\(program.path) cannot be started: \(error)") }
+            do { try await run(process) } catch {
+                throw TestKitError("NOT_STARTED", "\(program.path) cannot be started: \(error)")
+            }
             let complaints = Complaints(errors.fileHandleForReading)
             let watchdog = Task {
                 try await Task.sleep(for: limit)
-                process.terminate()
+                kill(process.processIdentifier, SIGKILL)
             }
             defer { watchdog.cancel() }
             let line = await firstLine(of: output.fileHandleForReading)
             guard let ready = ReadyLine(line) else {
-                process.terminate()
+                if process.isRunning { kill(process.processIdentifier, SIGKILL) }
                 let reason = await complaints.text()
                 throw TestKitError("NOT_STARTED", "\(program.path) test-environment did not become ready. \(reason)")
             }
             return EnvironmentProcess(ready, process, input)
+        }
+
+        /// On a thread of its own: those that run tasks block signals, which a child would inherit and then not notice SIGTERM.
+        private static func run(_ process: Process) async throws {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let box = Unchecked(process)
+                Thread.detachNewThread {
+                    var none = sigset_t()
+                    sigemptyset(&none)
+                    pthread_sigmask(SIG_SETMASK, &none, nil)
+                    continuation.resume(with: Result { try box.value.run() })
+                }
+            }
+        }
+
+        /// A process that one thread at a time uses.
+        private struct Unchecked: @unchecked Sendable {
+            let value: Process
+            init(_ value: Process) { self.value = value }
         }
 
         /// Read on a thread of its own: reading blocks.
