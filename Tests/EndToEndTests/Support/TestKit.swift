@@ -10,14 +10,19 @@ final class TestKit: Sendable {
 
     let child: ChildProcess
     let folder: URL
+    /// What it had started when it was ready, by process id.
+    let servers: [pid_t: String]
     private let control: HTTPClient
     private let token: String
     /// The end of its standard input that we hold: when it is closed, also by our own end, the environment ends.
     private let input: Int32
 
-    init(_ options: [String] = []) async throws {
-        folder = try Installation.makeFolder()
-        let (pipe, output) = (folder.appending(path: "in").path, folder.appending(path: "out"))
+    /// - Parameter folder: takes its temporary folder, and perhaps those of others; a new one when nil.
+    init(_ options: [String] = [], in folder: URL? = nil) async throws {
+        self.folder = try folder ?? Installation.makeFolder()
+        let name = UUID().uuidString
+        let file = { [folder = self.folder] (ending: String) in folder.appending(path: "\(name).\(ending)") }
+        let (pipe, output, errors) = (file("in").path, file("out"), file("errors"))
         guard mkfifo(pipe, 0o600) == 0 else { throw Guardian.Failure(description: "no pipe: \(errno)") }
         // For both directions, so that it does not wait for a reader.
         input = open(pipe, O_RDWR | O_CLOEXEC)
@@ -25,18 +30,19 @@ final class TestKit: Sendable {
             Command(
                 executable: Installation.binaries.appending(path: "streaksnap").path,
                 arguments: ["test-environment"] + options,
-                environment: Command.inherited(["TMPDIR": folder.path]),
+                environment: Command.inherited(["TMPDIR": self.folder.path]),
                 input: pipe,
                 output: output.path,
-                errors: folder.appending(path: "errors").path
+                errors: errors.path
             )
         )
-        let (child, errors) = (child, folder.appending(path: "errors"))
-        try await removeWhenTestsEnd(folder)
-        try await eventually("the test environment is ready") {
+        try await removeWhenTestsEnd(self.folder)
+        try await eventually("the test environment is ready") { [child] in
             guard !child.hasExited else { throw Guardian.Failure(description: "it ended: \(Files.text(errors) ?? "")") }
             return Files.text(output)?.contains("}") == true
         }
+        let servers = ProcessTree.children(of: child.pid).map { ($0, ProcessTree.name(of: $0)) }
+        self.servers = Dictionary(servers) { $1 }.mapValues { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         let handshake = try JSON(Array((Files.text(output) ?? "").utf8))
         let address = try #require(handshake["control"].string.flatMap { URL(string: $0) }, "\(handshake)")
         control = HTTPClient(port: UInt16(try #require(address.port)))

@@ -15,8 +15,6 @@ struct TestFolder: Sendable {
     init(named name: String?) throws {
         if let name {
             (path, isTemporary) = (DevEnvironmentConfiguration(dataFolder: name).dataFolder, false)
-            // Of worlds that were not ended.
-            for rest in ["worlds", "nats/store"] { try? FileManager.default.removeItem(atPath: "\(path)/\(rest)") }
             return
         }
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"

@@ -71,13 +71,18 @@ actor World {
     /// Removes its streams from the broker, so that another world can have the account, and everything else that is not the database.
     func remove() async {
         await stop()
+        await Self.removeStreams(bus)
+        await bus.close()
+        await standIns.mail.stop()
+        await database.stop()
+    }
+
+    /// Removes all streams of an account; those that there are not are no failure.
+    static func removeStreams(_ bus: BusConnection) async {
         for stream in EventTopology.streaksnap(hasDevelopmentClock: true).streams {
             let subject = "$JS.API.STREAM.DELETE.\(stream.configuration.name)"
             _ = try? await bus.request(subject, body: [], deadline: SystemClock.now() + .seconds(5))
         }
-        await bus.close()
-        await standIns.mail.stop()
-        await database.stop()
     }
 
     /// Takes a service away, as if its process had ended; nothing when it is away.

@@ -25,6 +25,8 @@ actor Worlds {
     private let http = OutgoingHTTP(threads: 6, queueLimit: 4_096, keepsConnections: true)
     private let provisioning = OneAtATime()
     private var accounts = Array((1...most).reversed())
+    /// Those that have had a world in this run.
+    private var usedAccounts: Set<Int> = []
     private var number = 0
     private var live: [String: World] = [:]
     private var warm: [World] = []
@@ -52,7 +54,9 @@ actor Worlds {
     ///
     /// - Throws: what a service needs and does not get.
     func prepare() async throws {
+        // Of an earlier run on a folder that lasts.
         try await databases.removeAll()
+        try? FileManager.default.removeItem(atPath: "\(folder)/worlds")
         let world = try await assemble(PostgresRoles.database, account: 1, given: [:])
         try await world.start(hasGateway: false)
         await world.remove()
@@ -112,11 +116,11 @@ actor Worlds {
             }
         }
         live[world.id] = world
-        if let clock {
-            do { _ = try await world.setClock(clock) } catch let error as ControlError where error.field == "now" {
-                try? remove(world.id)
-                throw ControlError.invalid("clock", String(error.message.dropFirst("now ".count)))
-            }
+        guard let clock else { return world }
+        do { _ = try await world.setClock(clock) } catch {
+            try? remove(world.id)
+            guard let error = error as? ControlError, error.field == "now" else { throw error }
+            throw ControlError.invalid("clock", String(error.message.dropFirst("now ".count)))
         }
         return world
     }
@@ -155,18 +159,20 @@ actor Worlds {
         guard let account = accounts.popLast() else { throw Self.full }
         number += 1
         let id = "w\(number)"
+        let world: World
         do {
             try await databases.create(id)
-            let world = try await assemble(id, account: account, given: given)
-            do { try await world.start() } catch {
-                await clear(world)
-                throw given.isEmpty ? error : ControlError.invalid("settings", "cannot be used: \(error)")
-            }
-            return world
+            world = try await assemble(id, account: account, given: given)
         } catch {
-            if !accounts.contains(account) { accounts.append(account) }
+            try? await databases.drop(id)
+            accounts.append(account)
             throw error
         }
+        do { try await world.start() } catch {
+            await clear(world)
+            throw given.isEmpty ? error : ControlError.invalid("settings", "cannot be used: \(error)")
+        }
+        return world
     }
 
     /// Everything of a world but its services.
@@ -210,7 +216,14 @@ actor Worlds {
             jetStream: JetStream(connection: bus),
             logger: logger
         )
-        do { try await provisioning.run { try await provisioner.provision() } } catch {
+        // A folder that lasts has streams of worlds of an earlier run.
+        let isUsed = !usedAccounts.insert(account).inserted
+        do {
+            try await provisioning.run {
+                if !isUsed { await World.removeStreams(bus) }
+                try await provisioner.provision()
+            }
+        } catch {
             await bus.close()
             throw error
         }
