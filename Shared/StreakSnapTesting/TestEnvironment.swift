@@ -38,7 +38,7 @@ public struct TestEnvironment: Sendable {
     }
 
     /// How many worlds run at once by default: what the processors bear.
-    public static var usualWorldsAtOnce: Int { max(2, min(32, ProcessInfo.processInfo.activeProcessorCount * 2)) }
+    public static var usualWorldsAtOnce: Int { max(2, min(24, ProcessInfo.processInfo.activeProcessorCount * 2)) }
 
     /// Uses one that runs already.
     ///
@@ -55,21 +55,24 @@ public struct TestEnvironment: Sendable {
         ///
         /// - Parameters:
         ///   - program: the executable `streaksnap`; nil to look for it in the folder `STREAKSNAP_BIN`, then on `PATH`.
+        ///   - folder: where its servers keep their data, so that the next start is faster; nil for `STREAKSNAP_TEST_DATA`, and without
+        ///     that for a new folder. Two that run at once need two.
         ///   - worldsKeptWarm: worlds that are started before a test asks for them, 0 to 16.
         ///   - worldsAtOnce: how many tests may have a world at the same time; others wait.
         ///   - limit: how long the start may take.
         /// - Throws: ``TestKitError`` `NOT_STARTED`.
         public static func start(
             program: URL? = nil,
+            dataFolder folder: URL? = nil,
             worldsKeptWarm: Int = 2,
             worldsAtOnce: Int = usualWorldsAtOnce,
             within limit: Duration = .seconds(120)
         ) async throws -> TestEnvironment {
-            let process = try await EnvironmentProcess.start(
-                try program ?? find(),
-                ["--worlds-kept-warm", String(worldsKeptWarm)],
-                within: limit
-            )
+            var arguments = ["--worlds-kept-warm", String(worldsKeptWarm)]
+            if let path = folder?.path ?? ProcessInfo.processInfo.environment["STREAKSNAP_TEST_DATA"] {
+                arguments += ["--data", path]
+            }
+            let process = try await EnvironmentProcess.start(try program ?? find(), arguments, within: limit)
             return TestEnvironment(process.address, process.token, process, worldsAtOnce)
         }
 

@@ -17,7 +17,8 @@ Then a test that takes `world` has a whole StreakSnap of its own:
 `streaksnap test-environment` is started once for all tests and ends with pytest, however that
 ends. The executable is looked for in the folder STREAKSNAP_BIN, then on PATH. With
 STREAKSNAP_TEST_CONTROL and STREAKSNAP_TEST_TOKEN it is not started: these are the address and the
-token of one that runs already. With pytest-xdist all workers share one.
+token of one that runs already. With pytest-xdist all workers share one. In the folder
+STREAKSNAP_TEST_DATA, if set, its servers keep their data, so that the next start is faster.
 """
 
 from __future__ import annotations
@@ -217,12 +218,17 @@ class Environment:
         self._process = process
 
     @classmethod
-    def start(cls, program: str | None = None, worlds_kept_warm: int = 2) -> Environment:
+    def start(
+        cls, program: str | None = None, worlds_kept_warm: int = 2, data: str | None = None
+    ) -> Environment:
         """Starts `streaksnap test-environment`. It ends when this process does, for it reads from
         a pipe that nothing else holds.
         """
         program = program or cls._find()
         command = [program, "test-environment", "--worlds-kept-warm", str(worlds_kept_warm)]
+        data = data or os.environ.get("STREAKSNAP_TEST_DATA")
+        if data:
+            command += ["--data", data]
         with tempfile.TemporaryFile() as errors:
             try:
                 process = subprocess.Popen(
