@@ -25,9 +25,9 @@ def test_a_photo_that_is_refused_while_media_is_away_counts_when_it_is_sent_agai
 
 def test_a_slow_database_makes_the_app_wait_and_nothing_is_lost(world: World) -> None:
     ada = world.person()
-    world.slow_database(200)
+    world.slow_database(100)
     start = time.monotonic()
     ada.put("/api/users/me", {"display_name": "Ada"})
-    assert time.monotonic() - start >= 0.2
+    assert time.monotonic() - start >= 0.1
     world.slow_database(0)
     assert ada.get("/api/users/me")["display_name"] == "Ada"
