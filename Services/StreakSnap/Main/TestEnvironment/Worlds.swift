@@ -119,8 +119,8 @@ actor Worlds {
         guard let clock else { return world }
         do { _ = try await world.setClock(clock) } catch {
             try? remove(world.id)
-            guard let error = error as? ControlError, error.field == "now" else { throw error }
-            throw ControlError.invalid("clock", String(error.message.dropFirst("now ".count)))
+            guard let refusal = error as? ControlError, refusal.field == "now" else { throw error }
+            throw ControlError.invalid("clock", String(refusal.message.dropFirst("now ".count)))
         }
         return world
     }
