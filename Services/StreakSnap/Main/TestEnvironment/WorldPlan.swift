@@ -23,8 +23,8 @@ struct WorldPlan: Sendable {
     let endpoints: Endpoints
     /// Of its proxy of PostgreSQL.
     let databasePort: Int
-    /// Of its gateway.
-    let port: Int
+    /// Of its gateway, also while that is being started.
+    let reserved: ReservedPort
     /// Of its mail server.
     let mailPort: Int
     /// Where its other stand-ins are; without a slash at the end.
@@ -34,6 +34,7 @@ struct WorldPlan: Sendable {
     let given: [String: String]
     private let secret = WorldPlan.makeSecret()
 
+    private var port: Int { reserved.port }
     var url: String { "http://127.0.0.1:\(port)" }
     /// What RevenueCat sends with its webhooks, and is sent by us.
     var storeSecret: String { "store-\(secret)" }

@@ -186,7 +186,7 @@ actor Worlds {
             folder: "\(folder)/worlds/\(id)",
             endpoints: endpoints,
             databasePort: try await database.listen(),
-            port: try ListeningPort.free(),
+            reserved: try ReservedPort(),
             mailPort: try await standIns.mail.listen(),
             standIns: "\(control)/stand-ins/\(id)",
             logLevel: logLevel,
