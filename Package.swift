@@ -6,8 +6,8 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A library of `Shared`.
-func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources, swiftSettings: strict)
+func shared(_ name: String, _ needs: [Target.Dependency] = [], resources: [Resource]? = nil, not: [String] = []) -> Target {
+    .target(name: name, dependencies: needs, path: "Shared/\(name)", exclude: not, resources: resources, swiftSettings: strict)
 }
 
 /// A C library of the system: a module map and a shim header.
@@ -97,16 +97,18 @@ func program(_ name: String, _ path: String, exclude: [String] = [], _ dependenc
 }
 
 /// A test target: what it tests is optimised, its own code only if it computes much, for that takes the compiler three times as long.
-func tests(_ name: String, _ needs: [Target.Dependency], resources: [Resource]? = nil) -> Target {
-    let settings = computing.contains(name) ? strict : strict + [.unsafeFlags(["-Onone"])]
-    return .testTarget(name: name, dependencies: needs, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+func tests(_ name: String, _ needs: [Target.Dependency], path: String? = nil, resources: [Resource]? = nil) -> Target {
+    let settings = computing.contains { name == $0 + "Tests" } ? strict : strict + [.unsafeFlags(["-Onone"])]
+    let path = path ?? "Tests/\(name)"
+    return .testTarget(name: name, dependencies: needs, path: path, resources: resources, swiftSettings: settings)
 }
-let computing =
-    ["Domain", "Images", "Kernel", "MediaService", "StreaksDomain", "Tidy", "Transcoding", "Wire"].map { $0 + "Tests" }
+let computing = ["Domain", "Images", "Kernel", "MediaService", "StreaksDomain", "Tidy", "Transcoding", "Wire"]
 
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nio = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { Target.Dependency.product(name: $0, package: "swift-nio") }
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -141,9 +143,7 @@ let sharedModules: [Target] = [
             "Kernel", "Wire", "Loop", "Bus", hummingbird, logging,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-        ]
+        ] + nio
     ),
     // Apart from Runtime: a gateway has no database.
     shared(
@@ -162,7 +162,8 @@ let sharedModules: [Target] = [
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
-    .target(name: "StreakSnapClient", path: "Shared/StreakSnapClient", exclude: ["README.md", "API.txt"], swiftSettings: strict),
+    shared("StreakSnapClient", not: ["README.md", "API.txt"]),
+    shared("StreakSnapTesting", ["StreakSnapClient"], not: ["README.md", "python"]),
 ]
 
 // Generated from Proto/, never edited.
@@ -200,9 +201,8 @@ let services: [[Target]] = [
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, hummingbird,
+            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, cryptoExtras, hummingbird,
             .product(name: "JWTKit", package: "jwt-kit"),
-            .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
     service(
@@ -279,9 +279,7 @@ let gateway: [Target] = [
         dependencies: [
             "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto,
             hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
-            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
+        ] + nio,
         path: "Services/Gateway",
         exclude: ["Main", "Transcoding", "Pages", "README.md"],
         swiftSettings: strict
@@ -289,9 +287,9 @@ let gateway: [Target] = [
     .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),
     .executableTarget(
         name: "streaksnap",
-        dependencies: all("Service") + [
+        dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            arguments, logging,
+            "Database", "Gzip", "OutgoingHTTP", crypto, cryptoExtras, hummingbird, arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -314,6 +312,7 @@ let testTargets: [Target] = [
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
+    tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
     tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, crypto]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
@@ -384,6 +383,7 @@ let package = Package(
     products: [
         .executable(name: "streaksnap", targets: ["streaksnap"]),
         .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
+        .library(name: "StreakSnapTesting", targets: ["StreakSnapTesting"]),
     ],
     dependencies: [
         // Without traits that need all of Foundation, whose ICU costs every process 8 MB of memory: `LinkageTests` would notice.

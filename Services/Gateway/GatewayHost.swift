@@ -38,11 +38,18 @@ public final class GatewayHost: Program {
     /// A gateway that is not started yet.
     ///
     /// - Throws: `Settings.Invalid`.
-    public init(settings: Settings, logger: Logger, metrics: Metrics) throws {
+    public convenience init(settings: Settings, logger: Logger, metrics: Metrics) throws {
+        try self.init(settings: settings, logger: logger, metrics: metrics, clock: nil)
+    }
+
+    /// - Parameter clock: the development clock of the process that moves it, so that both show the same; nil for one of its own, where the
+    ///   settings ask for one.
+    public init(settings: Settings, logger: Logger, metrics: Metrics, clock: DevelopmentClock?) throws {
         self.settings = settings
         self.logger = logger
         self.metrics = metrics.labelled([("service", "gateway")])
-        self.clock = try settings.get(CommonSettings.developmentClock) ? DevelopmentClock() : SystemClock()
+        let isDevelopment = try settings.get(CommonSettings.developmentClock)
+        self.clock = isDevelopment ? clock ?? DevelopmentClock() : SystemClock()
         self.drainTimeout = .seconds(try settings.get(GatewaySettings.drainTimeout))
         self.crossOrigin = try CrossOrigin(try settings.get(GatewaySettings.corsOrigins))
     }

@@ -70,7 +70,9 @@ public actor DevEnvironment {
                 uniqueKeysWithValues: BusPermissions.services.map { role in
                     (role, postgres.socket.url(of: role, password: postgresPasswords[role] ?? "", port: postgres.port))
                 }
-            )
+            ),
+            postgresPort: Int(postgres.port),
+            postgresPasswords: postgresPasswords
         )
         let running = Running(lock: lock, nats: nats, postgres: postgres, endpoints: endpoints)
         self.running = running

@@ -17,6 +17,8 @@ public struct DevEnvironmentConfiguration: Sendable {
     public var postgresSettings: [String: String]
     /// How long each server may take to be ready.
     public var startTimeout: Duration
+    /// Accounts of the broker for systems beside each other, as tests need them (`NATSConfiguration.privateAccounts`); 0 by default.
+    public var privateAccounts = 0
 
     /// A configuration.
     ///
@@ -61,6 +63,21 @@ public struct Endpoints: Sendable, Equatable {
     /// The connection string of a service's role, which sees only the schema of the same name, by a socket in the data folder (by TCP when
     /// that folder's path does not serve); nil for an unknown one.
     public func postgresURL(of service: String) -> String? { postgresURLs[service] }
+
+    /// The port of PostgreSQL on 127.0.0.1.
+    public var postgresPort: Int
+    let postgresPasswords: [String: String]
+
+    /// The connection string of a service's role for another database of the same server, reached at a port of 127.0.0.1; nil for an
+    /// unknown one.
+    public func postgresURL(of service: String, database: String, port: Int) -> String? {
+        postgresPasswords[service].map { "postgresql://\(service):\($0)@127.0.0.1:\(port)/\(database)" }
+    }
+
+    /// The connection string of the superuser for another database of the same server.
+    public func adminPostgresURL(database: String) -> String {
+        "postgresql://postgres:\(postgresPasswords["admin"] ?? "")@127.0.0.1:\(postgresPort)/\(database)"
+    }
 
     /// The file with the password of a NATS user.
     public func natsPasswordFile(of user: String) -> String { "\(secretsFolder)/nats-\(user)" }

@@ -13,6 +13,9 @@ public struct NATSConfiguration: Sendable, Equatable {
     public var syncsAlways: Bool
     /// The users and their rights.
     public var users: [BusPermissions]
+    /// How many further accounts there are, each as good as a broker of its own: `WORLD1` … with the users `auth-1`, `operator-1` …, which
+    /// have the rights and passwords of those of the first account. For tests that run many systems beside each other.
+    public var privateAccounts: Int
 
     /// A configuration.
     public init(
@@ -20,14 +23,19 @@ public struct NATSConfiguration: Sendable, Equatable {
         storeFolder: String,
         processFile: String? = nil,
         syncsAlways: Bool,
-        users: [BusPermissions] = BusPermissions.table
+        users: [BusPermissions] = BusPermissions.table,
+        privateAccounts: Int = 0
     ) {
         self.listen = listen
         self.storeFolder = storeFolder
         self.processFile = processFile
         self.syncsAlways = syncsAlways
         self.users = users
+        self.privateAccounts = privateAccounts
     }
+
+    /// What a user is called in a private account, 1 and up.
+    public static func name(of user: String, inAccount account: Int) -> String { "\(user)-\(account)" }
 
     /// That of `deploy/nats/nats.conf`, for containers: nats-server 2.10 or newer with its disk at /data.
     public static let deployed = NATSConfiguration(listen: "0.0.0.0:4222", storeFolder: "/data/jetstream", syncsAlways: true)
@@ -53,19 +61,29 @@ public struct NATSConfiguration: Sendable, Equatable {
             # Users live inside an account, and there is neither an authorization block nor a user for anonymous clients: 2.9 would
             # let those in (CVE-2023-47090).
             accounts {
-                STREAKSNAP {
-                    jetstream: enabled
-                    users: [
-            \(users.map(user).joined(separator: "\n"))
-                    ]
-                }
+            \(([account("STREAKSNAP") { $0 }] + worlds).joined(separator: "\n"))
             }
 
             """
     }
 
-    private func user(_ user: BusPermissions) -> String {
-        var lines = ["{", "    user: \(quoted(user.user))", "    password: $\(user.passwordVariable)"]
+    private var worlds: [String] {
+        (0..<privateAccounts).map { index in account("WORLD\(index + 1)") { Self.name(of: $0, inAccount: index + 1) } }
+    }
+
+    private func account(_ name: String, _ naming: (String) -> String) -> String {
+        """
+            \(name) {
+                jetstream: enabled
+                users: [
+        \(users.map { user($0, named: naming($0.user)) }.joined(separator: "\n"))
+                ]
+            }
+        """
+    }
+
+    private func user(_ user: BusPermissions, named name: String) -> String {
+        var lines = ["{", "    user: \(quoted(name))", "    password: $\(user.passwordVariable)"]
         if user.publish != nil || user.subscribe != nil {
             lines.append("    permissions: {")
             lines += rights("publish", user.publish) + rights("subscribe", user.subscribe)

@@ -40,7 +40,9 @@ struct NATSServer: Sendable {
             listen: "127.0.0.1:\(port)",
             storeFolder: "\(folder)/store",
             processFile: processFile,
-            syncsAlways: version >= (2, 10)
+            // Private accounts are for tests, whose data need not survive the machine.
+            syncsAlways: version >= (2, 10) && configuration.privateAccounts == 0,
+            privateAccounts: configuration.privateAccounts
         ).render()
         try Files.write(text, to: file, mode: 0o600)
 

@@ -25,6 +25,27 @@ public enum ListeningPort {
     }
 }
 
+/// A port of 127.0.0.1 that this process keeps for a server that listens on it later, and allows to share it (`SO_REUSEADDR`).
+///
+/// A port that was only found to be free could meanwhile become that of a connection: a system opens dozens of them while it starts.
+public final class ReservedPort: Sendable {
+    /// 1…65535.
+    public let port: Int
+    private let descriptor: Int32
+
+    /// A port that was free.
+    ///
+    /// - Throws: `DevEnvironmentError` when there is none.
+    public init() throws(DevEnvironmentError) {
+        guard let (descriptor, port) = Ports.socket(boundTo: 0, of: "127.0.0.1") else {
+            throw DevEnvironmentError("There is no free port on 127.0.0.1.", wayOut: "Stop something that listens.")
+        }
+        (self.descriptor, self.port) = (descriptor, Int(port))
+    }
+
+    deinit { close(descriptor) }
+}
+
 /// TCP ports of 127.0.0.1.
 enum Ports {
     /// A port that is free now.
@@ -42,25 +63,42 @@ enum Ports {
 
     /// The port that was bound, and is free again; nil with the reason in `errno`.
     static func bound(to port: UInt16, of host: String = "127.0.0.1") -> UInt16? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard let (descriptor, port) = socket(boundTo: port, of: host) else { return nil }
+        close(descriptor)
+        return port
+    }
+
+    /// A bound socket that does not listen, to be closed by the caller, and its port; nil with the reason in `errno`.
+    static func socket(boundTo port: UInt16, of host: String) -> (descriptor: Int32, port: UInt16)? {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
-            errno = EADDRNOTAVAIL
-            return nil
-        }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in
-                guard bind(descriptor, generic, length) == 0, getsockname(descriptor, generic, &length) == 0 else { return nil }
-                return generic.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+        var number: UInt16?
+        if inet_pton(AF_INET, host, &address.sin_addr) == 1 {
+            number = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in
+                    guard bind(descriptor, generic, length) == 0, getsockname(descriptor, generic, &length) == 0 else {
+                        return nil
+                    }
+                    return generic.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                        UInt16(bigEndian: $0.pointee.sin_port)
+                    }
+                }
             }
+        } else {
+            errno = EADDRNOTAVAIL
         }
+        if let number { return (descriptor, number) }
+        // Closing may set another.
+        let reason = errno
+        close(descriptor)
+        errno = reason
+        return nil
     }
 
     /// What a server says first when one connects; nil when it says nothing within a second. Blocks.
@@ -76,7 +114,7 @@ enum Ports {
     ///
     /// - Parameter timeout: how long receiving waits, in seconds.
     static func connected(to port: UInt16, timeout: Int) -> Int32? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var limit = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -77,13 +77,19 @@ public final class StreamProvisioner: Sendable {
 
     /// Makes what is missing and changes what differs. Safe to repeat.
     ///
+    /// Streams one after the other, which nats-server 2.9 asks for (`ensureStream`); then all consumers at once: there are several for each
+    /// stream, and each would otherwise wait for the answer to the one before.
+    ///
     /// - Throws: `JetStreamError` for what the broker refuses, `ServiceError` while it is away.
     public func provision() async throws {
-        for stream in topology.streams {
-            try await jetStream.ensureStream(stream.configuration)
-            for reader in stream.readers {
-                try await jetStream.ensureReader(stream: stream.configuration.name, durable: reader)
+        for stream in topology.streams { try await jetStream.ensureStream(stream.configuration) }
+        try await withThrowingTaskGroup(of: Void.self) { [jetStream] tasks in
+            for stream in topology.streams {
+                for reader in stream.readers {
+                    tasks.addTask { try await jetStream.ensureReader(stream: stream.configuration.name, durable: reader) }
+                }
             }
+            try await tasks.waitForAll()
         }
         hasSucceeded.store(true, ordering: .relaxed)
     }

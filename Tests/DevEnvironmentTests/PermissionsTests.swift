@@ -51,6 +51,23 @@ import Testing
         #expect(!plain.render().contains("no_auth_user") && !plain.render().contains("pid_file"))
     }
 
+    @Test func `private accounts have the users of the first one, by names and not by rights of their own`() {
+        let alone = NATSConfiguration(listen: "x", storeFolder: "/s", syncsAlways: false)
+        var several = alone
+        several.privateAccounts = 2
+        let (text, users) = (several.render(), BusPermissions.table.map(\.user))
+        for account in 1...2 {
+            #expect(text.contains("    WORLD\(account) {\n        jetstream: enabled\n"))
+            for user in users {
+                let name = NATSConfiguration.name(of: user, inAccount: account)
+                #expect(text.components(separatedBy: "user: \"\(name)\"").count == 2, "\(name)")
+            }
+        }
+        let rights = { (text: String) in text.components(separatedBy: "permissions: {").count - 1 }
+        #expect(rights(text) == 3 * rights(alone.render()))
+        #expect(!alone.render().contains("WORLD"))
+    }
+
     /// `STREAKSNAP_RENDER=1` writes them instead.
     @Test func `the files of deploy are rendered from the tables`() throws {
         let deploy = URL(filePath: #filePath).appending(path: "../../../deploy").standardizedFileURL
@@ -72,8 +89,13 @@ import Testing
     @Test func `the server accepts the file`() async throws {
         try await withDataFolder { folder in
             let file = "\(folder)/nats.conf"
-            let text = NATSConfiguration(listen: "127.0.0.1:4222", storeFolder: "\(folder)/it's a \"store\"", syncsAlways: false)
-                .render()
+            var configuration = NATSConfiguration(
+                listen: "127.0.0.1:4222",
+                storeFolder: "\(folder)/it's a \"store\"",
+                syncsAlways: false
+            )
+            configuration.privateAccounts = 3
+            let text = configuration.render()
             try text.write(toFile: file, atomically: true, encoding: .utf8)
             let server = ProcessInfo.processInfo.environment["NATS_SERVER"] ?? "/usr/sbin/nats-server"
             let passwords = BusPermissions.table.map { ($0.passwordVariable, "secret") }

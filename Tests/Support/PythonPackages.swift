@@ -56,6 +56,9 @@ package enum PythonPackages {
         try await make("browser-python", ["playwright==1.65.2"])
     }
 
+    /// What runs the example app's tests.
+    package static let pytest = Task { () async throws -> String in try await make("pytest-python", ["pytest==9.2.0"]) }
+
     /// A file of `Tests/Support/S3`.
     package static func script(_ name: String) -> String { file("S3/\(name)") }
 

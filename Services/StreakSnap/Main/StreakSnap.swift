@@ -10,6 +10,7 @@ struct StreakSnap: AsyncParsableCommand {
         version: BuildInfo.version,
         subcommands: [
             Up.self, Streams.self, MakeAdmin.self, RotateKey.self, DeclareOutage.self, ReplayPurchases.self, Photo.self,
+            TestEnvironment.self,
         ]
     )
 }

@@ -1,0 +1,165 @@
+import ArgumentParser
+import DevEnvironment
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Logging
+import Runtime
+import Synchronization
+
+/// Gives tests of apps, in any language, private systems with stand-ins for everything outside (`deploy/docs/test-kit.md`).
+struct TestEnvironment: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test-environment",
+        abstract: "Give tests of apps private systems: a clock to move, people in bulk, stand-ins, faults.",
+        discussion:
+            "Writes the address of its control API, JSON in one line, when it is ready. Ends when its standard input ends."
+    )
+
+    @Option(help: "Worlds that are started before a test asks, 0 to 16.") var worldsKeptWarm = 2
+    @Option(help: "Folder for everything; a temporary one when absent.") var data: String?
+    @Option(help: "How much is logged, into logs/worlds.log of the folder.") var logLevel = "error"
+
+    func validate() throws {
+        guard (0...16).contains(worldsKeptWarm) else {
+            throw ValidationError("--worlds-kept-warm must be from 0 to 16, not \(worldsKeptWarm).")
+        }
+        guard Logger.Level(rawValue: logLevel) != nil else {
+            throw ValidationError("--log-level must be trace, debug, info, notice, warning, error or critical, not \(logLevel).")
+        }
+    }
+
+    func run() async throws {
+        // Before anything is started: its end may come at any time.
+        let end = await EndOfTests()
+        Scheduling.preferThroughput()
+        let folder: TestFolder
+        do { folder = try TestFolder(named: data) } catch {
+            Console.error("streaksnap test-environment: \(error)\n")
+            throw ExitCode(1)
+        }
+        var environment: DevEnvironment?
+        do {
+            let started = try self.environment(in: folder)
+            environment = started
+            let endpoints = try await started.start()
+            try LogFile.begin(folder.path + "/logs/worlds.log")
+            Console.out(try await serve(endpoints, folder))
+        } catch {
+            LogFile.end()
+            Console.error("streaksnap test-environment: could not start: \(error)\n")
+            await environment?.stop()
+            folder.remove()
+            throw ExitCode(1)
+        }
+        await end.wait()
+        await environment?.stop()
+        folder.remove()
+    }
+
+    private func environment(in folder: TestFolder) throws -> DevEnvironment {
+        var configuration = DevEnvironmentConfiguration(
+            dataFolder: folder.path,
+            postgresSettings: [
+                // Nothing of it need survive the machine.
+                "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off",
+                "max_connections": "\(Worlds.most * 30 + 40)", "password_encryption": "md5",
+                "hba_file": try folder.writeHostRules(),
+            ]
+        )
+        configuration.privateAccounts = Worlds.most
+        return DevEnvironment(configuration, logger: logger)
+    }
+
+    private var logger: Logger {
+        let level = Logger.Level(rawValue: logLevel) ?? .error
+        return Logger(label: "test-environment") { JSONLogHandler(service: $0, level: level) }
+    }
+
+    /// Starts the control API and the first worlds.
+    ///
+    /// - Returns: the line of JSON for the tests.
+    private func serve(_ endpoints: Endpoints, _ folder: TestFolder) async throws -> String {
+        let (registry, found) = (StandInRegistry(), FoundWorlds())
+        let server = ControlServer(token: WorldPlan.makeSecret(), registry: registry)
+        let port = try await server.start(worlds: { found.worlds }, logger: logger)
+        let control = "http://127.0.0.1:\(port)"
+        let databases = try await WorldDatabases.connect(
+            endpoints.adminPostgresURL(database: "postgres"),
+            copying: PostgresRoles.database,
+            logger: logger
+        )
+        let worlds = Worlds(
+            endpoints,
+            databases,
+            registry,
+            folder: folder.path,
+            control: control,
+            keptWarm: worldsKeptWarm,
+            logger: logger
+        )
+        try await worlds.prepare()
+        found.set(worlds)
+        await worlds.fill()
+        return String(decoding: JSON.texts(["control": control, "token": server.token]).bytes, as: UTF8.self) + "\n"
+    }
+}
+
+/// The worlds, once there are any.
+private final class FoundWorlds: Sendable {
+    private let found = Mutex<Worlds?>(nil)
+
+    var worlds: Worlds? { found.withLock { $0 } }
+    func set(_ worlds: Worlds) { found.withLock { $0 = worlds } }
+}
+
+/// When the tests are over: standard input ends, because the process at its other end has, or a signal says so.
+private struct EndOfTests: Sendable {
+    private let over: AsyncStream<Void>
+
+    init() async {
+        let signals = await StopSignals()
+        let (over, end) = AsyncStream.makeStream(of: Void.self)
+        self.over = over
+        Task {
+            await signals.first()
+            end.finish()
+        }
+        // It may block for hours, so it has a thread of its own.
+        DispatchQueue(label: "standard input").async {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            while true {
+                let count = read(STDIN_FILENO, &bytes, bytes.count)
+                guard count > 0 || (count < 0 && errno == EINTR) else { break }
+            }
+            end.finish()
+        }
+    }
+
+    func wait() async { for await _ in over {} }
+}
+
+/// The file that log lines go to instead of standard error: tests show that to people.
+private enum LogFile {
+    private static let terminal = Mutex<Int32>(-1)
+
+    /// From now on.
+    ///
+    /// - Throws: `DevEnvironmentError` when the file cannot be written.
+    static func begin(_ path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+        guard file >= 0 else {
+            throw DevEnvironmentError("\(path) cannot be written.", wayOut: "Choose another folder with --data.")
+        }
+        terminal.withLock { $0 = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
+        dup2(file, STDERR_FILENO)
+        close(file)
+    }
+
+    /// Standard error is what it was.
+    static func end() {
+        terminal.withLock { descriptor in
+            if descriptor >= 0 { dup2(descriptor, STDERR_FILENO) }
+        }
+    }
+}

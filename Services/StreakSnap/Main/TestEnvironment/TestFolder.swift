@@ -1,0 +1,48 @@
+import DevEnvironment
+import FoundationEssentials
+import Glibc
+
+/// Where a test environment keeps everything.
+struct TestFolder: Sendable {
+    let path: String
+    /// Whether it was made for this run, and is removed at its end.
+    private let isTemporary: Bool
+    private static let prefix = "streaksnap-test-"
+
+    /// The folder that was named, or a new one in `$TMPDIR` or /tmp; then those that killed processes left there are removed.
+    ///
+    /// - Throws: `DevEnvironmentError` when there is none.
+    init(named name: String?) throws {
+        if let name {
+            (path, isTemporary) = (DevEnvironmentConfiguration(dataFolder: name).dataFolder, false)
+            return
+        }
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        AbandonedFolders.remove(in: parent, prefix: Self.prefix)
+        var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw DevEnvironmentError("No folder can be made in \(parent).", wayOut: "Set TMPDIR, or name a folder with --data.")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        isTemporary = true
+        // Root starts PostgreSQL as another user, who must get there; what is secret has folders of its own.
+        chmod(path, 0o755)
+    }
+
+    /// Removes it, if it was made for this run.
+    func remove() {
+        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// A file of PostgreSQL's that asks for passwords by MD5: the server and its clients are this process's own, each world has 30
+    /// connections, and SCRAM takes some milliseconds for each.
+    ///
+    /// - Throws: an error of the operating system.
+    func writeHostRules() throws -> String {
+        let file = path + "/pg_hba.conf"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data("local all all md5\nhost all all 127.0.0.1/32 md5\n".utf8).write(to: URL(filePath: file))
+        chmod(file, 0o644)
+        return file
+    }
+}
