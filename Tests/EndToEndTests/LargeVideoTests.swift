@@ -216,23 +216,24 @@ private struct Meter {
         let peak = try FileHandle(forWritingTo: URL(filePath: "/proc/\(gateway)/clear_refs"))
         try peak.write(contentsOf: Data("5".utf8))
         try peak.close()
-        memory = try Self.number("VmHWM:", of: gateway, in: "status") * 1_024
-        carried = try Self.number("rchar:", of: broker, in: "io")
+        memory = try #require(ProcessTree.mostMemory(of: gateway))
+        carried = try Self.read(by: broker)
     }
 
-    private static func number(_ name: String, of process: pid_t, in file: String) throws -> Int {
-        let text = try #require(Files.text(URL(filePath: "/proc/\(process)/\(file)")))
-        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
-        return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) })
+    /// Bytes that a process has read, from sockets and files (proc(5), io).
+    private static func read(by process: pid_t) throws -> Int {
+        let text = try #require(Files.text(URL(filePath: "/proc/\(process)/io")))
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("rchar: ") })
+        return try #require(Int(line.dropFirst("rchar: ".count)))
     }
 
     /// - Parameters:
     ///   - grownBy: bytes by which the gateway may have been larger than at the start, at any time since.
     ///   - limit: bytes that the broker may have read from its clients and files since.
     func expect(grownBy most: Int, carried limit: Int, _ what: String) throws {
-        let grown = try Self.number("VmHWM:", of: gateway, in: "status") * 1_024 - memory
+        let grown = try #require(ProcessTree.mostMemory(of: gateway)) - memory
         #expect(grown < most, "\(what): the gateway grew by \(grown) bytes")
-        let read = try Self.number("rchar:", of: broker, in: "io") - carried
+        let read = try Self.read(by: broker) - carried
         // The calls and events of the posts do go over it.
         #expect(read > 1_000 && read < limit, "\(what): the broker read \(read) bytes")
     }
