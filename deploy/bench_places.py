@@ -218,9 +218,9 @@ class Table:
 
     def finish(self):
         width = max(len(row[0]) for row in self.wanted) + 2
-        print(f"\n{'what is wanted':{width}}{'measured':>16}   {'limit':24}")
+        print(f"\n{'what is wanted':{width}}{'measured':>16}   {'limit':28}")
         for title, measured, limit, is_met in self.wanted:
-            print(f"{title:{width}}{measured:>16}   {limit:24}{'met' if is_met else 'NOT MET'}")
+            print(f"{title:{width}}{measured:>16}   {limit:28}{'met' if is_met else 'NOT MET'}")
 
 
 def page_of(count):
