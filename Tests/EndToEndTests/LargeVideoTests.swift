@@ -186,8 +186,10 @@ private struct LargeVideo: Sendable {
             ])
             pieces.append(piece)
         }
-        seconds = try most / Self.bytes(of: pieces[0])
-        let order = (0..<seconds).map { "file '\(pieces[$0 < seconds / 2 ? 0 : 1].path)'\n" }.joined()
+        let count = try most / Self.bytes(of: pieces[0])
+        seconds = count
+        let (red, green) = (pieces[0].path, pieces[1].path)
+        let order = (0..<count).map { "file '\($0 < count / 2 ? red : green)'\n" }.joined()
         let list = folder.appending(path: "list")
         try Data(order.utf8).write(to: list)
         file = folder.appending(path: "large.mp4")
