@@ -22,7 +22,7 @@ public enum BlobSettings {
         "blob.spool-folder",
         default: "/tmp",
         help:
-            "With s3: folder for files on their way to the bucket, uploads up to 95 MiB and exports up to 5 GiB; need not survive a restart."
+            "With s3: folder for files on their way to the bucket, uploads up to 100 MiB and exports up to 5 GiB; need not survive a restart."
     )
     /// The key that signs links.
     public static let signingKey = Setting<String>(

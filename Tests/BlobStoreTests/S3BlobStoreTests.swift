@@ -14,7 +14,7 @@ struct S3BlobStoreTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
 
     @Test func `links lead straight to the store`() async throws {
-        let server = try await S3Server.start(buckets: [S3Stores.bucket], isChecked: false)
+        let server = try await S3Server.start(buckets: [S3Stores.bucket], checksLinks: true)
         let store = try S3Stores.store(at: server)
         let photo = try key("a/b_c-d.e.jpg")
         let http = OutgoingHTTP()

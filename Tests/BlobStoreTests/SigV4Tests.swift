@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Kernel
 import Processes
@@ -184,6 +185,15 @@ struct SigV4Tests {
         if isPut {
             parameters["ContentType"] = "image/png; q=\(number)"
             request.headers.append(("Content-Type", "image/png; q=\(number)"))
+            if random.below(2) == 0 {
+                // An announced file (PL-1): its length and checksum are signed too.
+                let (size, checksum) = (random.below(200_000_000), SHA256.hash(data: Array("\(number)".utf8)))
+                parameters["ContentLength"] = size
+                parameters["ChecksumSHA256"] = Data(checksum).base64EncodedString()
+                request.headers += [
+                    ("content-length", "\(size)"), ("x-amz-checksum-sha256", Base64.encode(Array(checksum))),
+                ]
+            }
         } else if random.below(2) == 0 {
             let name = "attachment; filename=\"\(random.text(upTo: 20, of: Dice.keyLetters))\""
             parameters["ResponseContentDisposition"] = name

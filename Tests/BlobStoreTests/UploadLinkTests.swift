@@ -64,8 +64,15 @@ import Testing
         #expect(Base64.encode(bytes) == Data(bytes).base64EncodedString())
     }
 
+    /// What is not the announced file `[1, 2, 3]`, with the headers that say something else, and how S3 refuses it: a header that is not as it was
+    /// signed, or bytes that are not those of the signed checksum.
+    private static let otherFiles: [(body: [UInt8], headers: [String: String], status: Int)] = [
+        ([1, 2, 3, 4], [:], 403), ([1, 2], [:], 403), ([1, 2, 4], [:], 400), ([1, 2, 3], ["content-type": "video/webm"], 403),
+        ([1, 2, 4], ["x-amz-checksum-sha256": Base64.encode(Array(SHA256.hash(data: [1, 2, 4])))], 403),
+    ]
+
     @Test func `a bucket takes an announced file without the gateway`() async throws {
-        let server = try await S3Server.start(buckets: [S3Stores.bucket], isChecked: false)
+        let server = try await S3Server.start(buckets: [S3Stores.bucket], checksLinks: true)
         let address = try S3Address(
             endpoint: "http://127.0.0.1:\(server.port)",
             region: "us-east-1",
@@ -93,6 +100,16 @@ import Testing
         let sent = try await OutgoingHTTP().send(.init("PUT", upload.url, headers: headers, body: [1, 2, 3]))
         #expect(sent.status == 200)
         #expect(try await store(nil).read(key, limit: 10) == [1, 2, 3])
+        for (body, changes, status) in Self.otherFiles {
+            let changed = headers.map { ($0.0, changes[$0.0] ?? $0.1) }
+            let refused = try await OutgoingHTTP().send(.init("PUT", upload.url, headers: changed, body: body))
+            #expect(refused.status == status, "\(body) \(changes): \(String(decoding: refused.body, as: UTF8.self))")
+        }
+        for forged in [upload.url.replacing("Expires=60", with: "Expires=61"), upload.url.replacing("/u/1?", with: "/u/2?")] {
+            #expect(try await OutgoingHTTP().send(.init("PUT", forged, headers: headers, body: [1, 2, 3])).status == 403)
+        }
+        #expect(try await store(nil).read(key, limit: 10) == [1, 2, 3], "it is as it was")
+        #expect(try await store(nil).info(of: try BlobKey("uploads/u/2")) == nil)
         let elsewhere = try S3Address(endpoint: "https://files.example.com", region: "us-east-1", bucket: "far", pathStyle: false)
         let outside = try #require(try store(elsewhere).directUpload(of: file, to: key, seconds: 60))
         #expect(outside.url.hasPrefix("https://far.files.example.com/some/folder/uploads/u/1?"))

@@ -154,8 +154,8 @@ struct VideoJourneyTests {
         #expect(home.blobs(of: ada).isEmpty)
     }
 
-    @Test func `hostile files are refused clearly, and the executable lives`() async throws {
-        let home = try await Installation.shared.value
+    @Test func `hostile files are refused clearly, and the executable lives and stays small`() async throws {
+        let home = try await Installation(["--separate"])
         let ada = try await Person.register("ada", at: home)
         let before = home.processes()
         // Every kind of them; all of them are tested in the service.
@@ -167,6 +167,10 @@ struct VideoJourneyTests {
         #expect(home.blobs(of: ada).isEmpty)
         #expect(try await home.sql("SELECT count(*) FROM media.place_post WHERE user_id = '\(ada.id)'") == "0")
         #expect(Set(before.keys).isSubset(of: Set(home.processes().keys)))
+        let media = try #require(before.first { $0.value == "media" }?.key)
+        let memory = try #require(ProcessTree.mostMemory(of: media))
+        #expect(memory < 200_000_000, "\(memory) bytes")
         #expect(try await ada.pin(try Photos.jpeg(97), at: 1, 1).status == 201)
+        await home.guardian.end()
     }
 }

@@ -12,18 +12,18 @@ package final class S3Server: Sendable {
 
     private let process: StandIn
     private let buckets: [String]
-    private let isChecked: Bool
+    private let checksLinks: Bool
     private let report = Mutex(Report(port: 0, key: "", secret: ""))
 
-    private init(process: StandIn, buckets: [String], isChecked: Bool) {
-        (self.process, self.buckets, self.isChecked) = (process, buckets, isChecked)
+    private init(process: StandIn, buckets: [String], checksLinks: Bool) {
+        (self.process, self.buckets, self.checksLinks) = (process, buckets, checksLinks)
     }
 
     /// Starts a server with empty buckets and waits until it answers.
     ///
-    /// - Parameter isChecked: Whether it checks signatures in headers; those of links it cannot, and then refuses all links.
-    package static func start(buckets: [String], isChecked: Bool = true) async throws -> S3Server {
-        let server = S3Server(process: try StandIn("s3"), buckets: buckets, isChecked: isChecked)
+    /// - Parameter checksLinks: checks the signatures of links instead of those in headers, which it can only do for one of the two.
+    package static func start(buckets: [String], checksLinks: Bool = false) async throws -> S3Server {
+        let server = S3Server(process: try StandIn("s3"), buckets: buckets, checksLinks: checksLinks)
         try await server.start()
         return server
     }
@@ -32,7 +32,7 @@ package final class S3Server: Sendable {
     package func start() async throws {
         let data = try await process.start(
             "S3/serve.py",
-            [process.file("ready").path, "\(port)", isChecked ? "checked" : "unchecked"] + buckets,
+            [process.file("ready").path, "\(port)", checksLinks ? "links" : "headers"] + buckets,
             by: try await PythonPackages.s3.value,
             ready: "ready"
         )

@@ -19,6 +19,7 @@ package enum PlacesFeature {
                     Migration(version: 3, name: "videos and uploads", sql: PackageResources.V0003_videos_and_uploads_sql),
                     Migration(version: 4, name: "map", sql: PackageResources.V0004_map_sql),
                     Migration(version: 5, name: "moderation", sql: PackageResources.V0005_moderation_sql),
+                    Migration(version: 6, name: "near cells", sql: PackageResources.V0006_near_cells_sql),
                 ]
             )
         ],

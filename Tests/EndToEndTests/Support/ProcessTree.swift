@@ -13,6 +13,12 @@ enum ProcessTree {
     /// Its name, of which the kernel keeps 15 bytes; empty when it does not run.
     static func name(of process: pid_t) -> String { text("/proc/\(process)/comm") }
 
+    /// The bytes of memory that it had at most; nil when it does not run.
+    static func mostMemory(of process: pid_t) -> Int? {
+        text("/proc/\(process)/status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+            .flatMap { $0.split(whereSeparator: \.isWhitespace).dropFirst().first }.flatMap { Int($0) }.map { $0 * 1_024 }
+    }
+
     /// The variables it was started with.
     static func environment(of process: pid_t) throws -> [String: String] {
         let entries = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ")).split(separator: 0)

@@ -34,15 +34,19 @@ struct ClusterRepository: Sendable {
 
     /// The posts of patches that a reader may see.
     ///
+    /// Cell after cell by the index of keys: the inner limit keeps the planner from joining all posts to all cells, which it does while there are
+    /// few of them or its statistics are old.
+    ///
     /// - Parameter limit: posts at most.
     func pins(ofPatches patches: Set<Int64>, for reader: UserID?, limit: Int) async throws -> [PlacePin] {
         let statement = PostListStatement(search: .everything, reader: reader, place: nil)
         return try await database.query(
             """
             \(statement.unseenAuthors) SELECT p.id, p.latitude, p.longitude FROM place_cell c CROSS JOIN LATERAL (
-                SELECT id, user_id, latitude, longitude FROM place_post
-                WHERE place_key BETWEEN c.cell << 33 AND (c.cell << 33) + 8589934591 AND state = 1 AND NOT is_hidden
-            ) AS p WHERE c.patch = ANY(\(Array(patches))) AND \(statement.isListed) LIMIT \(limit)
+                SELECT p.id, p.latitude, p.longitude FROM place_post p
+                WHERE p.place_key BETWEEN c.cell << 33 AND (c.cell << 33) + 8589934591 AND p.state = 1 AND NOT p.is_hidden
+                    AND \(statement.isListed) LIMIT \(limit)
+            ) AS p WHERE c.patch = ANY(\(Array(patches))) LIMIT \(limit)
             """
         ).map { row in
             let (id, latitude, longitude) = try row.decode(as: (PostID.self, Double.self, Double.self))
