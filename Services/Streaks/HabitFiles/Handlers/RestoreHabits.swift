@@ -21,11 +21,8 @@ struct RestoreHabits: MutationHandler {
                 throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
             }
             let habits = uploads.habits
-            // A repeat comes with the same bytes in another upload.
-            var same = request
-            same.file?.key = ""
-            return try await habits.knowing(user, context) { [same] in
-                try await mutations.once(context, same) { work in
+            return try await habits.knowing(user, context) {
+                try await mutations.once(context, request.withoutKeys(of: \.file)) { work in
                     let book = try await habits.open(user, work)
                     var arrivals = HabitArrivals(found, beside: [], limit: book.limits.activeHabits)
                     guard !request.dryRun else {
