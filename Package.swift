@@ -221,8 +221,8 @@ let services: [[Target]] = [
             Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("HabitSync", ["Replicas"]),
             Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
             Feature("Goods", ["Replicas"], hasTables: false), Feature("HabitStatistics", ["Replicas"], hasTables: false),
-            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
-            Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
+            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Teams", ["SocialAPI", "Replicas"]),
+            Feature("Habits", ["MediaAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
             Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false), Feature("Reminders", []),
         ],
@@ -242,7 +242,7 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Videos", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Avatars", blobs + ["Images", logging]), Feature("HabitPhotos", blobs + ["StreaksAPI", "Images", logging]),
             Feature(
                 "Places",
                 blobs + ["CPlaceNames", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", crypto, logging]

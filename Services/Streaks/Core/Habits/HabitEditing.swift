@@ -55,6 +55,7 @@ extension HabitBook {
             work
         )
         try bury(zip(all, changes).map { ($0.habit.id, $1) })
+        try await dropPhotos(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
         var outcomes: [HabitOutcome] = []
         var patches: [CompletionID: CompletionPatch] = [:]
         for ((pair, checked), change) in zip(zip(all, checked), changes) {
@@ -87,6 +88,15 @@ extension HabitBook {
                 places.append(index)
             }
         }
+    }
+
+    /// Photos of dates whose last completion was deleted.
+    private func dropPhotos(_ changes: [(habit: HabitID, edits: Edits, change: PlannedChange)]) async throws {
+        var dates: [(habit: HabitID, date: CalendarDate)] = []
+        for (habit, edits, change) in changes where change.entries.habit?.deleted.isEmpty == false {
+            for case .delete(_, let date) in edits.edits { dates.append((habit, date)) }
+        }
+        if !dates.isEmpty { try await dropStrayPhotos(.only(dates)) }
     }
 
     /// Devices are sent that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.

@@ -28,10 +28,12 @@ struct RestoreHabits: MutationHandler {
                     guard !request.dryRun else {
                         return RestoreHabitsReply(dryRun: true, summary: arrivals.summary(isDry: true), epoch: nil)
                     }
-                    let epoch = try await book.clear(keepsDefaults: found.categories.isEmpty)
+                    let epoch = try await book.clear(keepsDefaults: found.categories.isEmpty, keepsPhotos: true)
                     if let settings = found.settings { try await book.store(settings) }
                     // The first version of the app had no accounts: its ids are the user's own.
                     try await arrivals.store(in: book, keepsIDs: found.account == nil || found.account == user)
+                    // A photo is not in the file: it stays where its date has a completion again.
+                    try await book.dropStrayPhotos()
                     return RestoreHabitsReply(
                         dryRun: false,
                         summary: arrivals.summary(isDry: false),
