@@ -79,7 +79,9 @@ struct HabitPhotos: Sendable {
         }
     }
 
-    private func show(_ photo: StoredPhoto, _ request: SetHabitPhotoRequest, _ context: CallContext) async throws -> Once<HabitPhoto> {
+    private func show(_ photo: StoredPhoto, _ request: SetHabitPhotoRequest, _ context: CallContext) async throws -> Once<
+        HabitPhoto
+    > {
         let view = try view(photo)
         return try await mutations.once(context, request) { [repository] work in
             guard let version = try await repository.show(photo, now: SystemClock.now(), work.sql) else {

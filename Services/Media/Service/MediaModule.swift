@@ -11,7 +11,8 @@ public import ServiceRuntime
 /// What `media` consists of.
 public enum MediaModule: ServiceModule {
     public static let name = "media"
-    public static let about = "daily snaps, their renditions, the feed, avatars, photos of habits, milestone cards, and posts pinned to places"
+    public static let about =
+        "snaps, their renditions, the feed, avatars, photos of habits, milestone cards, posts pinned to places"
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaDescriptor.bytes, MediaDescriptor.hash) }
     public static let features = [
         CoreFeature.feature(blobs), SnapsFeature.feature, AvatarsFeature.feature, CardsFeature.feature,

@@ -49,7 +49,8 @@ package enum HabitPhotoRepository {
         fileprivate var condition: Query {
             switch self {
             case .all: "true"
-            case .only(let dates): "(p.habit_id, p.on_date) IN (SELECT * FROM unnest(\(dates.map(\.habit)), \(dates.map(\.date))))"
+            case .only(let dates):
+                "(p.habit_id, p.on_date) IN (SELECT * FROM unnest(\(dates.map(\.habit)), \(dates.map(\.date))))"
             }
         }
     }
@@ -75,7 +76,9 @@ package enum HabitPhotoRepository {
     /// Forgets all photos of habits that are about to be deleted for good.
     ///
     /// - Returns: their ids, by user.
-    package static func forget(of streaks: [StreakID], at now: Instant, _ sql: Transaction) async throws -> [UserID: [HabitPhotoID]] {
+    package static func forget(of streaks: [StreakID], at now: Instant, _ sql: Transaction) async throws -> [UserID:
+        [HabitPhotoID]]
+    {
         let rows = try await sql.query(
             """
             WITH gone AS (

@@ -19,11 +19,10 @@ struct HabitPurge: Sendable {
             Job("deleted_habits", every: .seconds(600)) { now in
                 try await work.run(trace: "", requestID: "deleted habits") { work in
                     let due = try await HabitRepository.lockDeleted(before: now - Self.restorable, limit: 100, work.sql)
-                    if !due.isEmpty {
-                        let photos = try await HabitPhotoRepository.forget(of: due, at: work.now, work.sql)
-                        for (user, photos) in photos.sorted(by: { $0.key < $1.key }) { try await work.dropPhotos(photos, of: user) }
-                        try await HabitRepository.purge(due, work.sql)
-                    }
+                    guard !due.isEmpty else { return 0 }
+                    let photos = try await HabitPhotoRepository.forget(of: due, at: work.now, work.sql)
+                    for user in photos.keys.sorted() { try await work.dropPhotos(photos[user] ?? [], of: user) }
+                    try await HabitRepository.purge(due, work.sql)
                     return due.count
                 }
             },
