@@ -8,7 +8,7 @@ internal import StreaksAPI
 /// Photos of what was done of a habit.
 package enum HabitPhotosFeature {
     package static let feature = ServiceFeature(
-        "habit_photos",
+        "habit-photos",
         migrations: [
             MigrationSet(
                 "habit_photos",
