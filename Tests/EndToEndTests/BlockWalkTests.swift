@@ -84,9 +84,13 @@ import Testing
         }
         let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
         try #require(habit.status == 201, "\(habit.text)")
+        let id = try #require(habit.data["id"].string)
+        let date = try #require(try await ada.post("/api/habits/\(id)/completions", "{}").data["date"].string)
+        let photo = try await ada.setHabitPhoto(try Photos.jpeg(46), of: id, on: date)
+        try #require(photo.status == 200, "\(photo.text)")
         let categories = try await ada.get("/api/habits/categories").data["categories"].list.compactMap { $0["id"].string }
         circle.ids = [
-            "habit_id": [try #require(habit.data["id"].string)], "category_id": Array(categories.prefix(1)),
+            "habit_id": [id], "date": [date], "category_id": Array(categories.prefix(1)),
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
             "post_id": try await Self.posts(of: [ada, ben]), "author": circle.people.map(\.id),
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
