@@ -110,18 +110,18 @@ import Testing
     @Test func `what is deleted is gone with its bytes: the photo, or the completion that it is of`() async throws {
         let runner = try await Runner("iris")
         let photo = try Photos.jpeg(65)
-        // Deleted while the word of it is on its way to the completions.
+        // Deleted while its event is on the way to the completions.
         for _ in 0..<2 {
             #expect(try await runner.set(photo).status == 200)
             #expect(try await runner.delete().status == 200)
         }
         #expect(try await runner.delete().status == 200, "without one it changes nothing")
         #expect(try await runner.ida.get(runner.path).status == 404)
-        try await eventually("the completions have heard of every change") {
+        try await eventually("every change has reached the completions") {
             try await runner.home.sql(
                 """
-                SELECT count(*) FROM media.outbox AS told WHERE aggregate = '\(runner.ida.id)' AND NOT EXISTS
-                    (SELECT FROM streaks.inbox WHERE event_id = told.id AND feature = 'habits')
+                SELECT count(*) FROM media.outbox AS emitted WHERE aggregate = '\(runner.ida.id)' AND NOT EXISTS
+                    (SELECT FROM streaks.inbox WHERE event_id = emitted.id AND feature = 'habits')
                 """
             ) == "0"
         }

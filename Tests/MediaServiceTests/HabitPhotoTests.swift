@@ -7,7 +7,6 @@ import Foundation
 import Images
 import Kernel
 import MediaAPI
-import Outbox
 import StreaksAPI
 import TestSupport
 import Testing
@@ -15,6 +14,7 @@ import Wire
 
 @testable import MediaCore
 @testable import MediaHabitPhotos
+@testable import Outbox
 @testable import ServiceRuntime
 
 /// A `streaks` in which user 1 has one habit, done on some dates.
@@ -34,7 +34,7 @@ private struct OneHabit: Caller {
     }
 }
 
-/// Photos of habits' dates: stored, replaced, deleted, and what streaks is told of it.
+/// Photos of habits' dates: stored, replaced, deleted, and what is emitted of it.
 @Suite(.timeLimit(.minutes(3))) struct HabitPhotoTests {
     private static let today = CalendarDate(dayNumber: 20_000)
     private static let user = UserID(high: 7, low: 1)
@@ -86,8 +86,8 @@ private struct OneHabit: Caller {
             _ = try await DeleteHabitPhoto(photos: photos).handle(request, context(key))
         }
 
-        /// What streaks was told, in the order of the outbox.
-        func told() async throws -> [HabitPhotoChanged] {
+        /// What was emitted, in the order of the outbox.
+        func emitted() async throws -> [HabitPhotoChanged] {
             try await database.query("SELECT body FROM outbox WHERE subject = \(HabitPhotoChanged.subject) ORDER BY position").map
             {
                 try HabitPhotoChanged(serialized: try $0.decode(as: [UInt8].self))
@@ -100,7 +100,7 @@ private struct OneHabit: Caller {
             try await work.run(trace: "", requestID: "") { work in
                 let stored = StoredEvent(
                     id: work.ids.make(),
-                    aggregate: event.aggregateID,
+                    aggregate: "",
                     subject: HabitPhotosDropped.subject,
                     trace: "",
                     requestID: "",
@@ -153,14 +153,14 @@ private struct OneHabit: Caller {
         }
     }
 
-    @Test func `a photo is stored in two sizes, and streaks is told its id`() async throws {
+    @Test func `a photo is stored in two sizes, and its id is emitted`() async throws {
         try await withPhotos { world, pictures in
             let photo = try await world.set(pictures[0])
             #expect(photo.habitID == OneHabit.id && photo.date == world.today && (photo.width, photo.height) == (320, 240))
             #expect(photo.photoURL.hasPrefix("/media/habit-photos/\(world.user)/\(photo.id)/display.jpg?"))
             #expect(photo.thumbnailURL.hasPrefix("/media/habit-photos/\(world.user)/\(photo.id)/thumbnail.jpg?"))
             #expect(try await world.get() == photo)
-            #expect(try await world.told().map(\.photoID) == [photo.id])
+            #expect(try await world.emitted().map(\.photoID) == [photo.id])
             #expect(try await world.left() == world.files(photo), "and nothing of the upload")
             #expect(await world.reason { _ = try await world.get(world.today.advanced(by: -1)) } == "NOT_FOUND")
             var other = world
@@ -177,9 +177,9 @@ private struct OneHabit: Caller {
             #expect(second.id != first.id)
             let other = try await world.set(pictures[0], on: world.today.advanced(by: -1))
             #expect(try await world.left() == world.files(second, other))
-            let told = try await world.told()
-            #expect(told.map(\.photoID) == [first.id, second.id, other.id])
-            #expect(told.map(\.version) == told.map(\.version).sorted() && Set(told.map(\.version)).count == 3)
+            let emitted = try await world.emitted()
+            #expect(emitted.map(\.photoID) == [first.id, second.id, other.id])
+            #expect(emitted.map(\.version) == emitted.map(\.version).sorted() && Set(emitted.map(\.version)).count == 3)
         }
     }
 
@@ -189,7 +189,7 @@ private struct OneHabit: Caller {
             try await world.delete(key: "two")
             #expect(try await world.set(pictures[0], key: "one") == first, "although it is deleted since")
             #expect(await world.reason { try await world.set(pictures[1], key: "one") } == "IDEMPOTENCY_KEY_REUSED")
-            // At the same time: one of them is made, and all are told of it.
+            // At the same time: one of them is made, and all get it.
             let key = "three"
             let replies = try await withThrowingTaskGroup(of: HabitPhoto.self) { group in
                 for _ in 0..<4 {
@@ -201,7 +201,7 @@ private struct OneHabit: Caller {
                         }
                     }
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
+                return try await group.reduce(into: [HabitPhoto]()) { $0.append($1) }
             }
             #expect(Set(replies.map(\.id)).count == 1)
             let shown = try await world.get()
@@ -220,19 +220,19 @@ private struct OneHabit: Caller {
             let half = Array(pictures[0].prefix(pictures[0].count / 2))
             #expect(await world.reason { try await world.set(half, on: yesterday) } == "IMAGE_UNDECODABLE")
             #expect(try await world.database.query("SELECT 1 FROM habit_photo").isEmpty)
-            #expect(try await world.told().isEmpty)
+            #expect(try await world.emitted().isEmpty)
             #expect(try await world.left() == [])
         }
     }
 
-    @Test func `a photo is deleted with its bytes, and a second deletion tells nobody`() async throws {
+    @Test func `a photo is deleted with its bytes, and a second deletion emits nothing`() async throws {
         try await withPhotos { world, pictures in
             try await world.set(pictures[0])
             try await world.delete()
             try await world.delete()
             #expect(await world.reason { _ = try await world.get() } == "NOT_FOUND")
-            let told = try await world.told()
-            #expect(told.count == 2 && told[1].photoID == nil && told[0].version < told[1].version)
+            let emitted = try await world.emitted()
+            #expect(emitted.count == 2 && emitted[1].photoID == nil && emitted[0].version < emitted[1].version)
             #expect(try await world.left() == [])
             #expect(try await world.database.query("SELECT 1 FROM habit_photo").isEmpty)
         }
@@ -244,7 +244,7 @@ private struct OneHabit: Caller {
             let second = try await world.set(pictures[1])
             try await world.drop([first.id])
             #expect(try await world.get().id == second.id)
-            // Another user's word is about photos of theirs only.
+            // Another user's event is about photos of theirs only.
             var other = world
             other.user = UserID(high: 7, low: 2)
             try await other.drop([second.id])
@@ -270,7 +270,7 @@ private struct OneHabit: Caller {
                     }
                     try await group.waitForAll()
                 }
-                let newest = try #require(try await world.told().max { $0.version < $1.version })
+                let newest = try #require(try await world.emitted().max { $0.version < $1.version })
                 let shown = try await world.repository.shown(
                     on: HabitDay(user: world.user, habit: OneHabit.id, date: world.today)
                 )

@@ -15,12 +15,12 @@ import Testing
 
 private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0, low: number) }
 
-/// The ids of photos on completions, as media tells and streaks drops them.
+/// The ids of photos on completions, as media sets and streaks drops them.
 @Suite(.timeLimit(.minutes(3))) struct HabitPhotoTests {
     private static let today = "2026-01-05"
 
-    /// Media's word about a date.
-    private func tell(_ world: HabitWorld, _ photo: UInt64?, _ version: Int64, of habit: HabitID, on date: String = today)
+    /// Media's event about a date.
+    private func receive(_ world: HabitWorld, _ photo: UInt64?, _ version: Int64, of habit: HabitID, on date: String = Self.today)
         async throws
     {
         let event = HabitPhotoChanged(
@@ -33,7 +33,7 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
         try await world.work.consume(event, by: [PhotoConsumer(habits: world.habits).handler])
     }
 
-    /// The photos that media was told to delete.
+    /// The photos that media is to delete.
     private func dropped(_ world: HabitWorld) async throws -> [HabitPhotoID] {
         try await world.events(HabitPhotosDropped.self).flatMap { event in
             #expect(event.userID == world.user)
@@ -48,7 +48,7 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
             var device = SyncDevice(1)
             try await device.sync { try await world.sync($0) }
             #expect(device.completions.values.map(\.photoID) == [nil])
-            try await tell(world, 1, 1, of: habit)
+            try await receive(world, 1, 1, of: habit)
             let photo = photoID(1)
             #expect(try await world.card(habit).lastCompletion?.photoID == photo)
             #expect(try await world.detail(habit).completionsToday.map(\.photoID) == [photo])
@@ -61,24 +61,24 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
             try await device.sync { try await world.sync($0) }
             #expect(device.completions.values.map(\.photoID) == [photo])
             #expect(try await world.complete(habit, note: "Rain").completion?.photoID == photo, "a change keeps it")
-            try await tell(world, nil, 2, of: habit)
+            try await receive(world, nil, 2, of: habit)
             try await device.sync { try await world.sync($0) }
             #expect(device.completions.values.map(\.photoID) == [nil])
             #expect(try await dropped(world).isEmpty)
         }
     }
 
-    @Test func `an older word never overwrites a newer`() async throws {
+    @Test func `an older event never overwrites a newer`() async throws {
         try await withHabits { world in
             let habit = try await world.create("Run").id
             try await world.complete(habit)
-            try await tell(world, nil, 5, of: habit)
-            // The photo was cleared while the word of it was on its way.
-            try await tell(world, 1, 4, of: habit)
+            try await receive(world, nil, 5, of: habit)
+            // The photo was cleared while its event was on the way.
+            try await receive(world, 1, 4, of: habit)
             #expect(try await world.card(habit).lastCompletion?.photoID == nil)
-            try await tell(world, 2, 7, of: habit)
-            try await tell(world, nil, 6, of: habit)
-            try await tell(world, 2, 7, of: habit)
+            try await receive(world, 2, 7, of: habit)
+            try await receive(world, nil, 6, of: habit)
+            try await receive(world, 2, 7, of: habit)
             #expect(try await world.card(habit).lastCompletion?.photoID == photoID(2))
             #expect(try await dropped(world).isEmpty)
         }
@@ -88,7 +88,7 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
         try await withHabits { world in
             let habit = try await world.create("Water", target: 8).id
             let first = try #require(try await world.complete(habit, value: 1).completion)
-            try await tell(world, 1, 1, of: habit)
+            try await receive(world, 1, 1, of: habit)
             let second = try #require(try await world.complete(habit, value: 1).completion)
             #expect(second.photoID == photoID(1))
             try await world.delete(first.id, of: habit)
@@ -97,7 +97,7 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
             #expect(try await dropped(world) == [photoID(1)])
             // What comes afterwards on this date has no photo, and a photo that was on its way is not wanted without one.
             #expect(try await world.complete(habit, value: 1).completion?.photoID == nil)
-            try await tell(world, 2, 2, of: habit, on: "2026-01-04")
+            try await receive(world, 2, 2, of: habit, on: "2026-01-04")
             #expect(try await dropped(world) == [photoID(1), photoID(2)])
         }
     }
@@ -129,8 +129,8 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
                 _ = try await habits.open(user, work).clear()
             }
             #expect(try await dropped(world) == [photoID(2), photoID(1), photoID(3)])
-            // Media's word of a habit that is gone.
-            try await tell(world, 4, 9, of: lost)
+            // An event about a habit that is gone.
+            try await receive(world, 4, 9, of: lost)
             #expect(try await dropped(world).last == photoID(4))
         }
     }
@@ -139,14 +139,14 @@ private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0
     private func photographed(_ world: HabitWorld, _ name: String, _ photo: UInt64) async throws -> HabitID {
         let habit = try await world.create(name).id
         let date = try await world.complete(habit).date
-        try await tell(world, photo, Int64(photo), of: habit, on: "\(date)")
+        try await receive(world, photo, Int64(photo), of: habit, on: "\(date)")
         return habit
     }
 
     @Test func `a photo of an account that is not there is dropped, and no account is made`() async throws {
         try await withHabits { world in
-            try await tell(world, 1, 1, of: habitID(1))
-            try await tell(world, nil, 2, of: habitID(1))
+            try await receive(world, 1, 1, of: habitID(1))
+            try await receive(world, nil, 2, of: habitID(1))
             #expect(try await dropped(world) == [photoID(1)])
             #expect(try await world.database.query("SELECT 1 FROM habit_account").isEmpty)
             #expect(try await world.database.query("SELECT 1 FROM habit_photo").isEmpty)

@@ -2,7 +2,7 @@
 
 public import Bus
 
-/// Photos of what was done of a habit: one for each date of a habit that has a completion. Nobody but their owner ever sees them. A photo is deleted
+/// Photos of what was done of a habit: one for each date of a habit that has a completion. Only their owner ever sees them. A photo is deleted
 /// with the last completion of its date, with the habit for good, and with the account.
 public enum HabitPhotosService {
     /// One endpoint a method, for the bus to serve.

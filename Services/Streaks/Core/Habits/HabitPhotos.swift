@@ -24,7 +24,7 @@ extension HabitStore {
         let stamp = HabitStamp(user: user, sequence: sequence, now: work.now)
         guard try await HabitPhotoRepository.store(photo, version: version, of: habit, on: date, stamp, work.sql) else { return }
         guard try await !HabitPhotoRepository.show(photo, of: habit, on: date, stamp, work.sql), photo != nil else { return }
-        let stray = try await HabitPhotoRepository.forgetStray(
+        let stray = try await HabitPhotoRepository.dropStray(
             of: user,
             .only([(habit: habit, date: date)]),
             at: work.now,
@@ -39,13 +39,13 @@ extension HabitBook {
     package func dropStrayPhotos() async throws { try await dropStrayPhotos(.all) }
 
     func dropStrayPhotos(_ dates: HabitPhotoRepository.Dates) async throws {
-        let stray = try await HabitPhotoRepository.forgetStray(of: user, dates, at: work.now, work.sql)
+        let stray = try await HabitPhotoRepository.dropStray(of: user, dates, at: work.now, work.sql)
         try await work.dropPhotos(stray, of: user)
     }
 }
 
 extension UnitOfWork {
-    /// Tells media to delete photos of a user's habits.
+    /// Emits that media is to delete photos of a user's habits.
     package func dropPhotos(_ photos: [HabitPhotoID], of user: UserID) async throws {
         for first in stride(from: 0, to: photos.count, by: 500) {
             let some = Array(photos[first..<min(first + 500, photos.count)])

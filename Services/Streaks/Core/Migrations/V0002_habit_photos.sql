@@ -1,4 +1,4 @@
--- Photos of habits' dates are media's. This is what it last said of each, so that an older word of it never overwrites a newer.
+-- Photos of habits' dates are media's. This is what it last said of each, so that an older event never overwrites a newer.
 CREATE TABLE habit_photo (
     user_id uuid NOT NULL,
     habit_id uuid NOT NULL,

@@ -55,10 +55,10 @@ package enum HabitPhotoRepository {
         }
     }
 
-    /// Forgets the photos of dates that have no completion. The account is locked.
+    /// Drops the photos of dates that have no completion. The account is locked.
     ///
     /// - Returns: their ids.
-    static func forgetStray(of user: UserID, _ dates: Dates, at now: Instant, _ sql: Transaction) async throws -> [HabitPhotoID] {
+    static func dropStray(of user: UserID, _ dates: Dates, at now: Instant, _ sql: Transaction) async throws -> [HabitPhotoID] {
         try await sql.query(
             """
             WITH stray AS (
@@ -73,10 +73,10 @@ package enum HabitPhotoRepository {
         ).map { try $0.get(at: 0) }
     }
 
-    /// Forgets all photos of habits that are about to be deleted for good.
+    /// Drops all photos of habits that are about to be deleted for good.
     ///
     /// - Returns: their ids, by user.
-    package static func forget(of streaks: [StreakID], at now: Instant, _ sql: Transaction) async throws -> [UserID:
+    package static func dropAll(of streaks: [StreakID], at now: Instant, _ sql: Transaction) async throws -> [UserID:
         [HabitPhotoID]]
     {
         let rows = try await sql.query(
@@ -95,7 +95,7 @@ package enum HabitPhotoRepository {
         return photos
     }
 
-    /// Deletes what is known of dates that have had no photo since before `instant`: no word of media is that late. - Returns: how many.
+    /// Deletes what is known of dates that have had no photo since before `instant`: no event of media is that late. - Returns: how many.
     package static func deleteGone(before instant: Instant, limit: Int, _ sql: some QueryExecutor) async throws -> Int {
         try await sql.execute(
             """

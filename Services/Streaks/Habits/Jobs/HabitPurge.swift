@@ -20,7 +20,7 @@ struct HabitPurge: Sendable {
                 try await work.run(trace: "", requestID: "deleted habits") { work in
                     let due = try await HabitRepository.lockDeleted(before: now - Self.restorable, limit: 100, work.sql)
                     guard !due.isEmpty else { return 0 }
-                    let photos = try await HabitPhotoRepository.forget(of: due, at: work.now, work.sql)
+                    let photos = try await HabitPhotoRepository.dropAll(of: due, at: work.now, work.sql)
                     for user in photos.keys.sorted() { try await work.dropPhotos(photos[user] ?? [], of: user) }
                     try await HabitRepository.purge(due, work.sql)
                     return due.count
