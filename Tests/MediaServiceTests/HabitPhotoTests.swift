@@ -121,9 +121,15 @@ private struct OneHabit: Caller {
             photos.flatMap { photo in ["display", "thumbnail"].map { "habit-photos/\(user)/\(photo.id)/\($0).jpg" } }.sorted()
         }
 
-        func reason(_ body: () async throws -> Void) async -> String? {
-            do { try await body() } catch let error as ServiceError { return error.reason } catch { return "\(error)" }
-            return nil
+        /// Expects a refusal with this reason.
+        func expect(
+            _ reason: String,
+            sourceLocation: SourceLocation = #_sourceLocation,
+            _ body: () async throws -> Void
+        ) async {
+            var found: String?
+            do { try await body() } catch let error as ServiceError { found = error.reason } catch { found = "\(error)" }
+            #expect(found == reason, sourceLocation: sourceLocation)
         }
     }
 
@@ -162,10 +168,10 @@ private struct OneHabit: Caller {
             #expect(try await world.get() == photo)
             #expect(try await world.emitted().map(\.photoID) == [photo.id])
             #expect(try await world.left() == world.files(photo), "and nothing of the upload")
-            #expect(await world.reason { _ = try await world.get(world.today.advanced(by: -1)) } == "NOT_FOUND")
+            await world.expect("NOT_FOUND") { _ = try await world.get(world.today.advanced(by: -1)) }
             var other = world
             other.user = UserID(high: 7, low: 2)
-            #expect(await other.reason { _ = try await other.get() } == "NOT_FOUND")
+            await other.expect("NOT_FOUND") { _ = try await other.get() }
         }
     }
 
@@ -188,7 +194,7 @@ private struct OneHabit: Caller {
             let first = try await world.set(pictures[0], key: "one")
             try await world.delete(key: "two")
             #expect(try await world.set(pictures[0], key: "one") == first, "although it is deleted since")
-            #expect(await world.reason { try await world.set(pictures[1], key: "one") } == "IDEMPOTENCY_KEY_REUSED")
+            await world.expect("IDEMPOTENCY_KEY_REUSED") { try await world.set(pictures[1], key: "one") }
             // At the same time: one of them is made, and all get it.
             let key = "three"
             let replies = try await withThrowingTaskGroup(of: HabitPhoto.self) { group in
@@ -213,12 +219,12 @@ private struct OneHabit: Caller {
     @Test func `of what is refused nothing is kept`() async throws {
         try await withPhotos { world, pictures in
             let (yesterday, before) = (world.today.advanced(by: -1), world.today.advanced(by: -2))
-            #expect(await world.reason { try await world.set(pictures[0], on: before) } == "COMPLETION_NOT_FOUND")
+            await world.expect("COMPLETION_NOT_FOUND") { try await world.set(pictures[0], on: before) }
             let strange = HabitID(high: 4, low: 2)
-            #expect(await world.reason { try await world.set(pictures[0], of: strange) } == "HABIT_NOT_FOUND")
-            #expect(await world.reason { try await world.set(Array("<svg/>".utf8)) } == "UNSUPPORTED_IMAGE_TYPE")
+            await world.expect("HABIT_NOT_FOUND") { try await world.set(pictures[0], of: strange) }
+            await world.expect("UNSUPPORTED_IMAGE_TYPE") { try await world.set(Array("<svg/>".utf8)) }
             let half = Array(pictures[0].prefix(pictures[0].count / 2))
-            #expect(await world.reason { try await world.set(half, on: yesterday) } == "IMAGE_UNDECODABLE")
+            await world.expect("IMAGE_UNDECODABLE") { try await world.set(half, on: yesterday) }
             #expect(try await world.database.query("SELECT 1 FROM habit_photo").isEmpty)
             #expect(try await world.emitted().isEmpty)
             #expect(try await world.left() == [])
@@ -230,7 +236,7 @@ private struct OneHabit: Caller {
             try await world.set(pictures[0])
             try await world.delete()
             try await world.delete()
-            #expect(await world.reason { _ = try await world.get() } == "NOT_FOUND")
+            await world.expect("NOT_FOUND") { _ = try await world.get() }
             let emitted = try await world.emitted()
             #expect(emitted.count == 2 && emitted[1].photoID == nil && emitted[0].version < emitted[1].version)
             #expect(try await world.left() == [])
@@ -250,7 +256,7 @@ private struct OneHabit: Caller {
             try await other.drop([second.id])
             #expect(try await world.get().id == second.id)
             for _ in 0..<2 { try await world.drop([second.id]) }
-            #expect(await world.reason { _ = try await world.get() } == "NOT_FOUND")
+            await world.expect("NOT_FOUND") { _ = try await world.get() }
             #expect(try await world.left() == [])
         }
     }
