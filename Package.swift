@@ -219,13 +219,14 @@ let services: [[Target]] = [
         core: ["AuthAPI", "BillingAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-            Feature("Prompts", ["Replicas"]), Feature("Progress", ["MediaAPI", "Replicas"]), Feature("HabitSync", ["Replicas"]),
-            Feature("Rewards", ["BillingAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
+            Feature("Reminders", []), Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false),
+            Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("HabitReminders", ["NotificationsAPI", "Replicas"]),
             Feature("Goods", ["Replicas"], hasTables: false), Feature("HabitStatistics", ["Replicas"], hasTables: false),
-            Feature("Typed", ["MediaAPI", "Replicas"]), Feature("PowerUps", ["Replicas"]), Feature("Habits", ["Replicas"]),
-            Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
-            Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
-            Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false), Feature("Reminders", []),
+            Feature("CheckIns", ["BillingAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
+            Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Rewards", ["BillingAPI", "Replicas"]),
+            Feature("Habits", ["MediaAPI", "Replicas"]), Feature("Teams", ["SocialAPI", "Replicas"]),
+            Feature("PowerUps", ["Replicas"]), Feature("HabitSync", ["Replicas"]), Feature("Typed", ["MediaAPI", "Replicas"]),
+            Feature("Prompts", ["Replicas"]),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]
@@ -243,7 +244,7 @@ let services: [[Target]] = [
         core: blobs + ["AuthAPI", "Images", "Videos", "Replicas", logging],
         features: [
             Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
-            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Avatars", blobs + ["Images", logging]), Feature("HabitPhotos", blobs + ["StreaksAPI", "Images", logging]),
             Feature(
                 "Places",
                 blobs + ["CPlaceNames", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", crypto, logging]
@@ -310,8 +311,7 @@ let testTargets: [Target] = [
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
-    tests("WorkPoolTests", ["WorkPool", "Kernel"]),
-    tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
+    tests("WorkPoolTests", ["WorkPool", "Kernel"]), tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
     tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
     tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, crypto]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),

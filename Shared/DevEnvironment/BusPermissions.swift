@@ -33,9 +33,12 @@ public struct BusPermissions: Sendable, Equatable {
         "streaks": [
             "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],
             "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "notifications", "streaks"],
-            "habit-reminders": ["notifications"], "personal-data": ["auth"],
+            "habit-reminders": ["notifications"], "habits": ["media"], "personal-data": ["auth"],
         ],
-        "media": ["core": ["auth", "social"], "cards": ["social"], "places": ["social"], "personal-data": ["auth"]],
+        "media": [
+            "core": ["auth", "social"], "cards": ["social"], "places": ["social"], "habit-photos": ["streaks"],
+            "personal-data": ["auth"],
+        ],
         "notifications": [
             "core": ["auth", "billing", "social"], "log": ["auth", "billing", "social", "streaks"], "push": ["auth"],
             "mail": ["billing"], "live": ["streaks"], "personal-data": ["auth"],

@@ -105,6 +105,8 @@ public enum Tag {
     public enum HabitCategory {}
     /// A completion of a habit, made by the client or by `streaks`; two users may have the same.
     public enum Completion {}
+    /// A photo of what was done of a habit on a date; owned by `media`.
+    public enum HabitPhoto {}
 }
 
 /// The id of a person.
@@ -157,3 +159,5 @@ public typealias HabitID = ID<Tag.Habit>
 public typealias HabitCategoryID = ID<Tag.HabitCategory>
 /// The id of a completion of a habit, among those of its user.
 public typealias CompletionID = ID<Tag.Completion>
+/// The id of a photo of a habit's date.
+public typealias HabitPhotoID = ID<Tag.HabitPhoto>

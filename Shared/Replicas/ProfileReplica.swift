@@ -88,6 +88,22 @@ public struct ProfileReplica: Sendable {
         try await profiles([id], context: context)[id]
     }
 
+    /// Runs `body`; once more when it fails because no event about this person has come here yet, after `auth` has been asked for them.
+    ///
+    /// - Parameter unknown: what `body` throws then.
+    /// - Throws: what `body` throws, `unknown` too when there is no such account.
+    public func knowing<Result>(
+        _ id: UserID,
+        or unknown: ServiceError,
+        context: CallContext,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do { return try await body() } catch let error as ServiceError where error == unknown {
+            _ = try await profile(id, context: context)
+            return try await body()
+        }
+    }
+
     /// Whether this person has accepted terms of service (AU-9). A yes is believed as it is known here; before a no, `auth` is asked,
     /// because its event may be on its way.
     public func hasAcceptedTerms(_ id: UserID, context: CallContext) async throws -> Bool {

@@ -82,11 +82,10 @@ import Testing
             let checkIn = try await person.post("/api/circles/\(joined.id)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
-        let habit = try await ada.post("/api/habits", "{\"name\":\"Read\"}")
-        try #require(habit.status == 201, "\(habit.text)")
+        let (habit, date) = try await Self.habit(of: ada)
         let categories = try await ada.get("/api/habits/categories").data["categories"].list.compactMap { $0["id"].string }
         circle.ids = [
-            "habit_id": [try #require(habit.data["id"].string)], "category_id": Array(categories.prefix(1)),
+            "habit_id": [habit], "date": [date], "category_id": Array(categories.prefix(1)),
             "circle_id": [joined.id], "code": [joined.code], "notification_id": entries, "streak_id": [streak],
             "post_id": try await Self.posts(of: [ada, ben]), "author": circle.people.map(\.id),
             "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
@@ -94,6 +93,17 @@ import Testing
             "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
         ]
         return circle
+    }
+
+    /// A habit, and a date on which it is done, with a photo.
+    private static func habit(of person: Person) async throws -> (id: String, date: String) {
+        let habit = try await person.post("/api/habits", "{\"name\":\"Read\"}")
+        try #require(habit.status == 201, "\(habit.text)")
+        let id = try #require(habit.data["id"].string)
+        let date = try #require(try await person.post("/api/habits/\(id)/completions", "{}").data["date"].string)
+        let photo = try await person.setHabitPhoto(try Photos.jpeg(46), of: id, on: date)
+        try #require(photo.status == 200, "\(photo.text)")
+        return (id, date)
     }
 
     private static func posts(of people: [Person]) async throws -> [String] {

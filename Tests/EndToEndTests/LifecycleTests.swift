@@ -17,7 +17,8 @@ extension ClockTests {
         #expect(try await home.rows(holding: [word]).count > 5, "there is something to be removed")
         let link = try await zelda.photoLink()
         let avatar = "/media/" + (try await zelda.avatarKey())
-        for target in [link, avatar] { #expect(try await home.http.send("GET", target).status == 200) }
+        let run = try await habitPhotoLink(of: zelda)
+        for target in [link, avatar, run] { #expect(try await home.http.send("GET", target).status == 200) }
 
         #expect(try await zelda.delete(password: "wrong-password").code == "WRONG_PASSWORD")
         #expect(try await home.call("DELETE", "/api/auth/account", token: zelda.token).fields == ["password"])
@@ -27,7 +28,7 @@ extension ClockTests {
         let purgeAt = try #require(deleted.data["purge_at"].string)
 
         try await expectGone(zelda, from: nell, omar, streak: streak, word: word, purgeAt: purgeAt)
-        for target in [link, avatar] {
+        for target in [link, avatar, run] {
             try await eventually("the link is dead, within 60 s") { try await home.http.send("GET", target).status == 404 }
         }
         let history = try await nell.get("/api/photos/history/\(streak)").data["days"][0]
@@ -61,6 +62,16 @@ extension ClockTests {
         #expect(detail["longest_count"].int == 1, "the friend's own history stays")
         let admin = try await Person.administrator(at: home)
         #expect(try await admin.restore(zelda.id).status == 404)
+    }
+
+    /// A habit that is done today, with a photo.
+    private func habitPhotoLink(of person: Person) async throws -> String {
+        let habit = try #require(try await person.post("/api/habits", "{\"name\":\"Run\"}").data["id"].string)
+        let date = try #require(try await person.post("/api/habits/\(habit)/completions", "{}").data["date"].string)
+        let photo = try await person.setHabitPhoto(try Photos.jpeg(75), of: habit, on: date)
+        let link = try #require(photo.data["photo_url"].string, "\(photo.text)")
+        let url = try #require(URL(string: link))
+        return url.path + "?" + (url.query ?? "")
     }
 
     /// Everything an account can have today. - Returns: the streak with the friend.

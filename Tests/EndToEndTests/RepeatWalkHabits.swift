@@ -71,6 +71,11 @@ extension ClockTests {
         ids["completion_id"] = entry["completion"]["id"].string
         #expect(try await person.get("/api/habits/\(id)").data["total_value"].number == 4, "added once")
         try await walk.send("PUT \(path)/{completion_id}", ids, by: person.token, json: "{\"note\":\"Chapter 3\"}")
+        ids["date"] = entry["date"].string
+        let photo = Form(photo: try Photos.jpeg(47))
+        let stored = try await walk.send("PUT \(path)/{date}/photo", ids, by: person.token, form: photo)
+        #expect(try await person.get("/api/habits/\(id)/completions/\(ids["date"] ?? "")/photo").data["id"] == stored["id"])
+        try await walk.send("DELETE \(path)/{date}/photo", ids, by: person.token)
         try await walk.send("DELETE \(path)/{completion_id}", ids, by: person.token)
         try await walk.send("POST /api/habits/{habit_id}/skip", ids, by: person.token, json: "{}")
         try await walk.send("DELETE /api/habits/{habit_id}/skip", ids, by: person.token)

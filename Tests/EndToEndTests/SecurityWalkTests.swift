@@ -66,10 +66,14 @@ struct SecurityWalkTests {
         "PUT /api/posts/{post_id}/vote", "DELETE /api/posts/{post_id}/vote",
         // The same page for every token (AU-13).
         "GET /verify/{token}", "GET /reset/{token}",
+        // Ids of habits are among those of their user: it deletes a photo of the caller's own, if there is one.
+        "DELETE /api/habits/{habit_id}/completions/{date}/photo",
     ]
 
     /// Parameters that are words of the API and name nothing of another user.
-    private static let words = ["milestone_type": "day_3", "unlock": "crown", "good": "shield", "type": "daily_snap"]
+    private static let words = [
+        "milestone_type": "day_3", "unlock": "crown", "good": "shield", "type": "daily_snap", "date": "2026-01-02",
+    ]
 
     /// Everything Ada has that others must not reach, by the name of the parameter that names it.
     private func belongings() async throws -> (ada: Person, ids: [String: String], friendship: String) {

@@ -43,6 +43,19 @@ import Testing
         #expect(found.account == UserID(high: 1, low: 2))
     }
 
+    @Test func `A document names the photo of a date, and the photo itself is in none`() {
+        let date = CalendarDate(dayNumber: 20_000)
+        let photo = HabitPhotoID(high: 3, low: 4)
+        var habit = FileHabit(name: "Run", versions: [.init(from: date, schedule: .daily, weekStart: 1)])
+        habit.completions = [.init(id: CompletionID(high: 1, low: 1), date: date, photo: photo)]
+        let document = Self.document([habit])
+        #expect(String(decoding: document, as: UTF8.self).contains("\"photo_id\":\"\(photo)\""))
+        let found = HabitBackupReader.read(document, context)
+        #expect(found.problems.errors == [] && found.problems.warnings == [])
+        habit.completions[0].photo = nil
+        #expect(found.habits == [habit])
+    }
+
     @Test(arguments: TestDepth.seeds(quick: 3, full: 30))
     func `Python reads the document, and what Python writes of it is read`(seed: UInt64) async throws {
         var samples = HabitFileSamples(seed)

@@ -103,6 +103,20 @@ import Testing
         #expect(fold(life.whole, .habit, at: moment("2026-04-30T13:00:00Z")).habit?.days == life.days)
     }
 
+    @Test func `A date has at most 100 completions, counted as the earlier edits of the same change left them`() throws {
+        var life = Self.life(target: Amount(thousandths: 1_000_000))
+        let today = day("2026-05-04")
+        func completions(_ ids: ClosedRange<Int>) -> [HabitEdit] {
+            ids.map { .complete(id($0), on: today, Amount(thousandths: 1000)) }
+        }
+        var edits = completions(1...100)
+        // The repeat of one that is there adds none; what is deleted makes room for one.
+        edits += completions(7...7) + [.delete(id(1), on: today)] + completions(101...102)
+        let change = try life.act("2026-05-04T12:00:00Z", .edit(edits))
+        #expect(change.refused.mapValues(\.reason) == [103: "TOO_MANY_COMPLETIONS"])
+        #expect(life.whole.contributions[today]?.count == 100)
+    }
+
     @Test func `A change holds from today, from tomorrow when today is done, and the past stays as it was judged`() throws {
         var life = Self.life(target: Amount(thousandths: 3000))
         try life.edit("2026-05-04T12:00:00Z", .complete(id(1), on: day("2026-05-04"), nil))

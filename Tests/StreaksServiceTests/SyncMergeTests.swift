@@ -263,6 +263,16 @@ import Testing
             let later = try await world.push(batch(400, 41, on: "2026-01-04"))
             #expect(later.answers == Array(repeating: "applied", count: 40) + ["TOO_MANY_COMPLETIONS"])
             #expect(try await world.everything().completions.count == 200)
+            // What the same request deletes first makes room.
+            let full = try await world.push(
+                [Push.undone(500, 100)] + batch(501, 2, on: "2026-01-05") + [Push.undone(510, 501)]
+                    + batch(511, 2, on: "2026-01-05")
+            )
+            #expect(
+                full.answers
+                    == ["applied", "applied", "TOO_MANY_COMPLETIONS", "applied", "applied", "TOO_MANY_COMPLETIONS"]
+            )
+            #expect(try await world.everything().completions.count == 200)
         }
     }
 

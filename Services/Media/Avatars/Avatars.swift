@@ -49,10 +49,7 @@ struct Avatars: Sendable {
         -> Once<UploadAvatarReply>
     {
         let reply = UploadAvatarReply(avatarURL: links.avatar(try avatar.large), thumbnailURL: links.avatar(try avatar.small))
-        // A repeat is uploaded under another key in the blob store.
-        var same = request
-        same.avatar?.key = ""
-        return try await mutations.once(context, same) { [repository] work in
+        return try await mutations.once(context, request.withoutKeys(of: \.avatar)) { [repository] work in
             let retireAt = SystemClock.now() + Self.gracePeriod
             guard let version = try await repository.show(avatar, retireAt: retireAt, work.sql) else {
                 throw ServiceError.unavailable("The picture took too long to store.")

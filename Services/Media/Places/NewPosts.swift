@@ -37,10 +37,7 @@ struct NewPosts: Sendable {
     func create(_ request: CreatePostRequest, from incoming: BlobKey, by user: UserID, _ context: CallContext) async throws
         -> Once<CreatePostReply>
     {
-        // A repeat is uploaded under another key in the blob store.
-        var same = request
-        same.photo?.key = ""
-        same.video?.key = ""
+        let same = request.withoutKeys(of: \.photo, \.video)
         if let known: Once<CreatePostReply> = try await mutations.known(context, same) { return known }
         let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
         let source = PostSource(key: incoming, kind: request.video == nil ? .photo : .video)

@@ -59,12 +59,9 @@ struct CheckInStreaks: Sendable {
         try await store.locked(try store.enqueueLock(.checkIn, of: user, work.sql), work.sql)
     }
 
-    /// Runs `body`; once more when nothing was known of the user here, and they have been asked for.
+    /// Runs `body`; once more when nothing was known of the user here, and they have been asked for (`ProfileReplica.knowing`).
     func knowing<Result>(_ user: UserID, _ context: CallContext, _ body: () async throws -> Result) async throws -> Result {
-        do { return try await body() } catch let error as ServiceError where error == .unknownUser {
-            try await prepare(user, context)
-            return try await body()
-        }
+        try await profiles.knowing(user, or: .unknownUser, context: context, body)
     }
 
     /// Sees that a streak can be started: a user of whom no event has come yet is asked for.

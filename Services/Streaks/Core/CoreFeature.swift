@@ -29,7 +29,13 @@ package enum CoreFeature {
                         Migration(version: 2, name: "kinds", sql: PackageResources.V0002_kinds_sql),
                     ]
                 ),
-                MigrationSet("habits", [Migration(version: 1, name: "habits", sql: PackageResources.V0001_habits_sql)]),
+                MigrationSet(
+                    "habits",
+                    [
+                        Migration(version: 1, name: "habits", sql: PackageResources.V0001_habits_sql),
+                        Migration(version: 2, name: "habit_photos", sql: PackageResources.V0002_habit_photos_sql),
+                    ]
+                ),
                 MigrationSet("run_start", [Migration(version: 1, name: "run_start", sql: PackageResources.V0001_run_start_sql)]),
                 MigrationSet("core_rewards", [Migration(version: 1, name: "rewards", sql: PackageResources.V0001_rewards_sql)]),
                 MigrationSet("xp", [Migration(version: 1, name: "xp", sql: PackageResources.V0001_xp_sql)]),

@@ -151,7 +151,8 @@ extension SyncCompletion {
             mood: record.details.mood?.name,
             doneAt: record.details.doneAt,
             updatedAt: record.updatedAt,
-            sequence: record.sequence
+            sequence: record.sequence,
+            photoID: record.photo
         )
     }
 }

@@ -116,7 +116,8 @@ extension HabitCompletion {
             note: record.details.note,
             mood: record.details.mood?.name,
             doneAt: record.details.doneAt,
-            updatedAt: record.updatedAt
+            updatedAt: record.updatedAt,
+            photoID: record.photo
         )
     }
 }

@@ -27,6 +27,7 @@ package enum HabitsFeature {
             let changes = HabitChanges(habits: habits, mutations: environment.mutations)
             return FeatureParts(
                 endpoints: endpoints(habits, changes),
+                consumers: [PhotoConsumer(habits: habits).handler],
                 jobs: HabitPurge(work: environment.work, database: environment.database).jobs
             )
         }
@@ -66,7 +67,8 @@ package enum HabitsFeature {
             updateHabitSettings: UpdateHabitSettings(changes: changes),
             getHabitProfile: GetHabitProfile(accounts: accounts),
             setDayNote: SetDayNote(changes: changes),
-            clearHabitData: ClearHabitData(changes: changes)
+            clearHabitData: ClearHabitData(changes: changes),
+            checkHabitDate: CheckHabitDate(habits: habits)
         )
     }
 

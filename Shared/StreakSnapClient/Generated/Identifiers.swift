@@ -64,6 +64,15 @@ public struct HabitCategoryID: Identifier {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
+/// The id of one habitPhoto.
+public struct HabitPhotoID: Identifier {
+    /// The text on the wire: a UUID.
+    public let rawValue: String
+
+    /// The id with this text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+}
+
 /// The id of one ledgerEntry.
 public struct LedgerEntryID: Identifier {
     /// The text on the wire: a UUID.

@@ -41,6 +41,9 @@ extension StreakSnap {
     public var avatars: Media.AvatarsMethods { Media.AvatarsMethods(self) }
     /// Milestone cards and their public pages (MC-1, MC-2).
     public var cards: Media.CardsMethods { Media.CardsMethods(self) }
+    /// Photos of what was done of a habit: one for each date of a habit that has a completion. Only their owner ever sees them. A photo is deleted
+    /// with the last completion of its date, with the habit for good, and with the account.
+    public var habitPhotos: Media.HabitPhotosMethods { Media.HabitPhotosMethods(self) }
     /// Photos pinned to places, votes on them, and the cities a user has searched for (PL-1 to PL-7).
     public var places: Media.PlacesMethods { Media.PlacesMethods(self) }
     /// The daily snaps, the feed and the history made from them (PH-1 to PH-6).

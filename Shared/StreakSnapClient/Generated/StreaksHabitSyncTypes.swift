@@ -838,9 +838,11 @@ extension Streaks {
         public var updatedAt: Date?
         /// `sequence`.
         public var sequence: Int64
+        /// The photo of its date (GetHabitPhoto has the links); devices do not push it.
+        public var photoID: HabitPhotoID?
 
         /// The given fields set, the others unset.
-        public init(id: CompletionID, habitID: HabitID, date: CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Date? = nil, updatedAt: Date? = nil, sequence: Int64 = 0) {
+        public init(id: CompletionID, habitID: HabitID, date: CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Date? = nil, updatedAt: Date? = nil, sequence: Int64 = 0, photoID: HabitPhotoID? = nil) {
             self.id = id
             self.habitID = habitID
             self.date = date
@@ -850,6 +852,7 @@ extension Streaks {
             self.doneAt = doneAt
             self.updatedAt = updatedAt
             self.sequence = sequence
+            self.photoID = photoID
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -864,6 +867,7 @@ extension Streaks {
             self.doneAt = try json.optional("done_at")
             self.updatedAt = try json.optional("updated_at")
             self.sequence = try json.value("sequence", or: 0)
+            self.photoID = try json.text("photo_id")
         }
 
         /// Writes JSON without what is unset.
@@ -878,6 +882,7 @@ extension Streaks {
             try json.put("done_at", doneAt)
             try json.put("updated_at", updatedAt)
             try json.put("sequence", sequence)
+            try json.put("photo_id", photoID)
         }
     }
 

@@ -1371,9 +1371,11 @@ extension Streaks {
         public var doneAt: Date?
         /// `updated_at`.
         public var updatedAt: Date?
+        /// The photo of its date, which all completions of the date share (GetHabitPhoto has the links); unset without one.
+        public var photoID: HabitPhotoID?
 
         /// The given fields set, the others unset.
-        public init(id: CompletionID, date: CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Date? = nil, updatedAt: Date? = nil) {
+        public init(id: CompletionID, date: CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Date? = nil, updatedAt: Date? = nil, photoID: HabitPhotoID? = nil) {
             self.id = id
             self.date = date
             self.value = value
@@ -1381,6 +1383,7 @@ extension Streaks {
             self.mood = mood
             self.doneAt = doneAt
             self.updatedAt = updatedAt
+            self.photoID = photoID
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -1393,6 +1396,7 @@ extension Streaks {
             self.mood = try json.optional("mood")
             self.doneAt = try json.optional("done_at")
             self.updatedAt = try json.optional("updated_at")
+            self.photoID = try json.text("photo_id")
         }
 
         /// Writes JSON without what is unset.
@@ -1405,6 +1409,7 @@ extension Streaks {
             try json.put("mood", mood)
             try json.put("done_at", doneAt)
             try json.put("updated_at", updatedAt)
+            try json.put("photo_id", photoID)
         }
     }
 

@@ -120,6 +120,14 @@ struct Person: Sendable {
         return try await home.http.send("PUT", "/api/users/me/avatar", headers: headers, body: body)
     }
 
+    /// Stores the photo of a date of a habit.
+    func setHabitPhoto(_ photo: [UInt8]?, of habit: String, on date: String, key: String? = nil) async throws -> HTTPReply {
+        var headers = [Form.contentType, ("Authorization", "Bearer \(token)")]
+        if let key { headers.append(("Idempotency-Key", key)) }
+        let path = "/api/habits/\(habit)/completions/\(date)/photo"
+        return try await home.http.send("PUT", path, headers: headers, body: Form(photo: photo).body)
+    }
+
     /// Posts a photo pinned to a place.
     ///
     /// - Parameter fields: besides the position: caption, precision, post_id.

@@ -162,7 +162,7 @@ struct RevealOracle {
             "notification_id": ["0190a0b0-0000-7000-8000-000000000001"], "circle_id": ["0190a0b0-0000-7000-8000-000000000001"],
             "code": ["0000000000"], "type": ["daily_snap"], "format": ["csv"],
             "habit_id": ["0190a0b0-0000-7000-8000-000000000001"], "category_id": ["0190a0b0-0000-7000-8000-000000000001"],
-            "post_id": ["0190a0b0-0000-7000-8000-000000000001"], "author": people.map(\.id),
+            "post_id": ["0190a0b0-0000-7000-8000-000000000001"], "author": people.map(\.id), "date": ["2026-01-02"],
         ]
         var found: [Posted: [String]] = [:]
         var texts: [String] = []

@@ -43,7 +43,8 @@ private struct Everyone: Caller {
     }
 }
 
-private let template = PostgresTemplate("media-places") { database in
+/// A database of `media`, for the tests of several features.
+let mediaTemplate = PostgresTemplate("media-places") { database in
     for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
         + MediaModule.migrations
     {
@@ -68,7 +69,7 @@ struct PlaceWorld: Sendable {
     var removal: RemovedPosts { RemovedPosts(posts: posts, blobs: blobs) }
 
     static func with<Result>(poolSize: Int = 8, _ body: (PlaceWorld) async throws -> Result) async throws -> Result {
-        try await template.withDatabase(poolSize: poolSize, adjust: PostgresServer.patient) { database in
+        try await mediaTemplate.withDatabase(poolSize: poolSize, adjust: PostgresServer.patient) { database in
             let folder = FileManager.default.temporaryDirectory.appending(path: "places-tests-\(UUID())")
             defer { try? FileManager.default.removeItem(at: folder) }
             return try await body(try PlaceWorld(database, folder))

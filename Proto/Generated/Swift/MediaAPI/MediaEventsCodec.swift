@@ -67,6 +67,41 @@ extension AvatarChanged: Wire.CMessage {
     }
 }
 
+extension HabitPhotoChanged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.HabitPhotoChanged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__HabitPhotoChanged()
+        streaksnap__media__v1__habit_photo_changed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__HabitPhotoChanged.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.habitID = try Wire.Decode.id(c.pointee.habit_id, "habit_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+        self.version = c.pointee.version
+        if c.pointee._photo_id_case.rawValue == 5 {
+            self.photoID = try Wire.Decode.optionalID(c.pointee.photo_id, "photo_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__HabitPhotoChanged.self)
+        streaksnap__media__v1__habit_photo_changed__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.habit_id = arena.id(self.habitID)
+        c.pointee.date = arena.date(self.date)
+        c.pointee.version = self.version
+        if let value = self.photoID {
+            c.pointee._photo_id_case = .init(rawValue: 5)
+            c.pointee.photo_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension CardShared: Wire.CMessage {
     public static var fullName: String { "streaksnap.media.v1.CardShared" }
 

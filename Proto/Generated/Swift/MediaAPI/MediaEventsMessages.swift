@@ -82,6 +82,26 @@ public struct AvatarChanged: Sendable, Equatable {
     }
 }
 
+/// A date of a habit has another photo, or none any more: the whole state and its version (D13).
+public struct HabitPhotoChanged: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var habitID: Kernel.HabitID
+    public var date: Kernel.CalendarDate
+    /// Grows with every change; an older one never overwrites a newer.
+    public var version: Int64 = 0
+    /// Unset when there is none.
+    public var photoID: Kernel.HabitPhotoID? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, habitID: Kernel.HabitID, date: Kernel.CalendarDate, version: Int64 = 0, photoID: Kernel.HabitPhotoID? = nil) {
+        self.userID = userID
+        self.habitID = habitID
+        self.date = date
+        self.version = version
+        self.photoID = photoID
+    }
+}
+
 /// A member has shared a milestone card where others see it: not one that was only saved to the photos (MC-2).
 public struct CardShared: Sendable, Equatable {
     public var userID: Kernel.UserID
@@ -124,6 +144,11 @@ extension SnapPosted: Wire.Event {
 
 extension AvatarChanged: Wire.Event {
     public static var subject: String { "evt.media.v1.AvatarChanged" }
+    public var aggregateID: String { userID.description }
+}
+
+extension HabitPhotoChanged: Wire.Event {
+    public static var subject: String { "evt.media.v1.HabitPhotoChanged" }
     public var aggregateID: String { userID.description }
 }
 

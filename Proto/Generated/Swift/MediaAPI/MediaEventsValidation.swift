@@ -18,6 +18,17 @@ extension AvatarChanged {
     }
 }
 
+extension HabitPhotoChanged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.habitID, at: path, "habit_id")
+        violations.date(self.date, at: path, "date")
+        if let value = self.photoID {
+            violations.id(value, at: path, "photo_id")
+        }
+    }
+}
+
 extension CardShared {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

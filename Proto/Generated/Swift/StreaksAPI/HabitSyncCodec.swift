@@ -791,6 +791,9 @@ extension SyncCompletion: Wire.CMessage {
             self.updatedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "updated_at")
         }
         self.sequence = c.pointee.sequence
+        if c.pointee._photo_id_case.rawValue == 10 {
+            self.photoID = try Wire.Decode.optionalID(c.pointee.photo_id, "photo_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -815,6 +818,10 @@ extension SyncCompletion: Wire.CMessage {
             c.pointee.updated_at = try storeTimestamp(value, arena, "updated_at")
         }
         c.pointee.sequence = self.sequence
+        if let value = self.photoID {
+            c.pointee._photo_id_case = .init(rawValue: 10)
+            c.pointee.photo_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

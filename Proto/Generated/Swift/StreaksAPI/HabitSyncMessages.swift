@@ -473,9 +473,11 @@ public struct SyncCompletion: Sendable, Equatable {
     public var doneAt: Kernel.Instant? = nil
     public var updatedAt: Kernel.Instant? = nil
     public var sequence: Int64 = 0
+    /// The photo of its date (GetHabitPhoto has the links); devices do not push it.
+    public var photoID: Kernel.HabitPhotoID? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.CompletionID, habitID: Kernel.HabitID, date: Kernel.CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, sequence: Int64 = 0) {
+    public init(id: Kernel.CompletionID, habitID: Kernel.HabitID, date: Kernel.CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, sequence: Int64 = 0, photoID: Kernel.HabitPhotoID? = nil) {
         self.id = id
         self.habitID = habitID
         self.date = date
@@ -485,6 +487,7 @@ public struct SyncCompletion: Sendable, Equatable {
         self.doneAt = doneAt
         self.updatedAt = updatedAt
         self.sequence = sequence
+        self.photoID = photoID
     }
 }
 

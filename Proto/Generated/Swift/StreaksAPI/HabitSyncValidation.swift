@@ -145,6 +145,9 @@ extension SyncCompletion {
         violations.id(self.id, at: path, "id")
         violations.id(self.habitID, at: path, "habit_id")
         violations.date(self.date, at: path, "date")
+        if let value = self.photoID {
+            violations.id(value, at: path, "photo_id")
+        }
     }
 }
 

@@ -1265,6 +1265,9 @@ extension HabitCompletion: Wire.CMessage {
         if let stored = c.pointee.updated_at {
             self.updatedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "updated_at")
         }
+        if c.pointee._photo_id_case.rawValue == 8 {
+            self.photoID = try Wire.Decode.optionalID(c.pointee.photo_id, "photo_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1287,6 +1290,60 @@ extension HabitCompletion: Wire.CMessage {
         if let value = self.updatedAt {
             c.pointee.updated_at = try storeTimestamp(value, arena, "updated_at")
         }
+        if let value = self.photoID {
+            c.pointee._photo_id_case = .init(rawValue: 8)
+            c.pointee.photo_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckHabitDateRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CheckHabitDateRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CheckHabitDateRequest()
+        streaksnap__streaks__v1__check_habit_date_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CheckHabitDateRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.habitID = try Wire.Decode.id(c.pointee.habit_id, "habit_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CheckHabitDateRequest.self)
+        streaksnap__streaks__v1__check_habit_date_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.habit_id = arena.id(self.habitID)
+        c.pointee.date = arena.date(self.date)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckHabitDateReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CheckHabitDateReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CheckHabitDateReply()
+        streaksnap__streaks__v1__check_habit_date_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CheckHabitDateReply.self)
+        self.habitExists = c.pointee.habit_exists != 0
+        self.isCompleted = c.pointee.is_completed != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CheckHabitDateReply.self)
+        streaksnap__streaks__v1__check_habit_date_reply__init(c)
+        c.pointee.habit_exists = self.habitExists ? 1 : 0
+        c.pointee.is_completed = self.isCompleted ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -665,9 +665,11 @@ public struct HabitCompletion: Sendable, Equatable {
     /// When it was done; unset when only the date is known.
     public var doneAt: Kernel.Instant? = nil
     public var updatedAt: Kernel.Instant? = nil
+    /// The photo of its date, which all completions of the date share (GetHabitPhoto has the links); unset without one.
+    public var photoID: Kernel.HabitPhotoID? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.CompletionID, date: Kernel.CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil) {
+    public init(id: Kernel.CompletionID, date: Kernel.CalendarDate, value: Double? = nil, note: String = "", mood: String? = nil, doneAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, photoID: Kernel.HabitPhotoID? = nil) {
         self.id = id
         self.date = date
         self.value = value
@@ -675,6 +677,36 @@ public struct HabitCompletion: Sendable, Equatable {
         self.mood = mood
         self.doneAt = doneAt
         self.updatedAt = updatedAt
+        self.photoID = photoID
+    }
+}
+
+public struct CheckHabitDateRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var habitID: Kernel.HabitID
+    public var date: Kernel.CalendarDate
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, habitID: Kernel.HabitID, date: Kernel.CalendarDate) {
+        self.userID = userID
+        self.habitID = habitID
+        self.date = date
+    }
+}
+
+public struct CheckHabitDateReply: Sendable, Equatable {
+    /// The user has this habit, and it is not deleted.
+    public var habitExists: Bool = false
+    /// The date has a completion.
+    public var isCompleted: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(habitExists: Bool = false, isCompleted: Bool = false) {
+        self.habitExists = habitExists
+        self.isCompleted = isCompleted
     }
 }
 

@@ -44,6 +44,7 @@ public enum HabitsService {
     ///   - setDayNote: Writes the user's note on a date, today or earlier; an empty one deletes it.
     ///   - clearHabitData: Deletes all habits, categories and notes for good, in two steps: the first call, without a token, deletes nothing and answers with one; the
     ///     second sends it within 10 minutes. The settings stay. Devices load everything again.
+    ///   - checkHabitDate: Whether a date of a user's habit may have a photo.
     public static func endpoints(
         getHabitsToday: some Bus.QueryHandler<GetHabitsTodayRequest, GetHabitsTodayReply>,
         getHabitWidget: some Bus.QueryHandler<GetHabitWidgetRequest, GetHabitWidgetReply>,
@@ -76,7 +77,8 @@ public enum HabitsService {
         updateHabitSettings: some Bus.MutationHandler<UpdateHabitSettingsRequest, HabitAppSettings>,
         getHabitProfile: some Bus.QueryHandler<GetHabitProfileRequest, GetHabitProfileReply>,
         setDayNote: some Bus.MutationHandler<SetDayNoteRequest, DayNote>,
-        clearHabitData: some Bus.MutationHandler<ClearHabitDataRequest, ClearHabitDataReply>
+        clearHabitData: some Bus.MutationHandler<ClearHabitDataRequest, ClearHabitDataReply>,
+        checkHabitDate: some Bus.QueryHandler<CheckHabitDateRequest, CheckHabitDateReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(HabitsMethods.getHabitsToday, getHabitsToday),
@@ -111,6 +113,7 @@ public enum HabitsService {
             Bus.Endpoint(HabitsMethods.getHabitProfile, getHabitProfile),
             Bus.Endpoint(HabitsMethods.setDayNote, setDayNote),
             Bus.Endpoint(HabitsMethods.clearHabitData, clearHabitData),
+            Bus.Endpoint(HabitsMethods.checkHabitDate, checkHabitDate),
         ]
     }
 }
@@ -217,6 +220,9 @@ public enum HabitsMethods {
     /// second sends it within 10 minutes. The settings stay. Devices load everything again.
     public static let clearHabitData = Bus.Method<ClearHabitDataRequest, ClearHabitDataReply>(
         service: "streaks", version: "v1", name: "ClearHabitData", isIdempotent: false, timeout: .seconds(10))
+    /// Whether a date of a user's habit may have a photo.
+    public static let checkHabitDate = Bus.Method<CheckHabitDateRequest, CheckHabitDateReply>(
+        service: "streaks", version: "v1", name: "CheckHabitDate", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Habits` over the bus.
@@ -388,5 +394,10 @@ public struct HabitsClient: Sendable {
     /// second sends it within 10 minutes. The settings stay. Devices load everything again.
     public func clearHabitData(_ request: ClearHabitDataRequest, context: Bus.CallContext) async throws -> ClearHabitDataReply {
         try await caller.call(HabitsMethods.clearHabitData, request, context: context)
+    }
+
+    /// Whether a date of a user's habit may have a photo.
+    public func checkHabitDate(_ request: CheckHabitDateRequest, context: Bus.CallContext) async throws -> CheckHabitDateReply {
+        try await caller.call(HabitsMethods.checkHabitDate, request, context: context)
     }
 }

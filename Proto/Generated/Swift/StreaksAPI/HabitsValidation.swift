@@ -332,7 +332,22 @@ extension HabitCompletion {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.id, at: path, "id")
         violations.date(self.date, at: path, "date")
+        if let value = self.photoID {
+            violations.id(value, at: path, "photo_id")
+        }
     }
+}
+
+extension CheckHabitDateRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.habitID, at: path, "habit_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension CheckHabitDateReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
 extension CompleteHabitRequest {

@@ -1571,3 +1571,30 @@ extension HabitMilestoneReached: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension HabitPhotosDropped: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.HabitPhotosDropped" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__HabitPhotosDropped()
+        streaksnap__streaks__v1__habit_photos_dropped__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__HabitPhotosDropped.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.photoIDs = try Wire.Decode.ids(c.pointee.photo_ids, count: c.pointee.n_photo_ids, "photo_ids", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__HabitPhotosDropped.self)
+        streaksnap__streaks__v1__habit_photos_dropped__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.photoIDs.isEmpty {
+            c.pointee.n_photo_ids = self.photoIDs.count
+            c.pointee.photo_ids = arena.ids(self.photoIDs)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -1150,6 +1150,19 @@ public struct HabitMilestoneReached: Sendable, Equatable {
     }
 }
 
+/// Photos of a user's habits whose dates have no completion any more, or never had one: media deletes them.
+public struct HabitPhotosDropped: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    /// At most 500.
+    public var photoIDs: [Kernel.HabitPhotoID] = []
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, photoIDs: [Kernel.HabitPhotoID] = []) {
+        self.userID = userID
+        self.photoIDs = photoIDs
+    }
+}
+
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
     public var aggregateID: String { streakID.description }
@@ -1343,4 +1356,9 @@ extension TeamStreakEnded: Wire.Event {
 extension HabitMilestoneReached: Wire.Event {
     public static var subject: String { "evt.streaks.v1.HabitMilestoneReached" }
     public var aggregateID: String { streakID.description }
+}
+
+extension HabitPhotosDropped: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.HabitPhotosDropped" }
+    public var aggregateID: String { userID.description }
 }

@@ -373,3 +373,12 @@ extension HabitMilestoneReached {
         violations.date(self.date, at: path, "date")
     }
 }
+
+extension HabitPhotosDropped {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        for (index, value) in self.photoIDs.enumerated() {
+            violations.id(value, at: path, "photo_ids", index: index)
+        }
+    }
+}

@@ -331,9 +331,11 @@ package struct HabitBook: Sendable {
     /// Deletes all habits, categories and day notes for good and begins a new epoch: devices begin anew (HA-7). The categories of the
     /// start are made again unless others follow.
     ///
+    /// - Parameter keepsPhotos: whether photos stay until `dropStrayPhotos`, for dates that get a completion again.
     /// - Returns: the new epoch.
-    package func clear(keepsDefaults: Bool = true) async throws -> Int {
+    package func clear(keepsDefaults: Bool = true, keepsPhotos: Bool = false) async throws -> Int {
         try await HabitRepository.clear(of: user, work.sql)
+        if !keepsPhotos { try await dropStrayPhotos() }
         if keepsDefaults {
             for details in HabitCategoryDetails.defaults { try await categories.add(details, isCustom: false) }
         }

@@ -42,8 +42,7 @@ extension HabitBook {
         guard !all.isEmpty else { return [] }
         let given = all.filter { !$0.edits.hasNewIDs }.flatMap { $0.edits.edits.compactMap(\.newID) }
         let known = try await HabitRepository.places(of: given, of: user, work.sql)
-        let counts = try await counts(all)
-        let checked = all.map { Checked($0.habit, $0.edits, known, counts) }
+        let checked = all.map { Checked($0.habit, $0.edits, known) }
         let changes = try await writer.apply(
             zip(all, checked).map { pair, checked in
                 StreakWriter.Order(
@@ -56,6 +55,7 @@ extension HabitBook {
             work
         )
         try bury(zip(all, changes).map { ($0.habit.id, $1) })
+        try await dropPhotos(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
         var outcomes: [HabitOutcome] = []
         var patches: [CompletionID: CompletionPatch] = [:]
         for ((pair, checked), change) in zip(zip(all, checked), changes) {
@@ -71,17 +71,6 @@ extension HabitBook {
         return outcomes
     }
 
-    /// How many completions there are on dates that lie behind the checkpoints of their ledgers.
-    private func counts(_ all: [(habit: Locked, edits: Edits)]) async throws -> [StreakID: [CalendarDate: Int]] {
-        var hidden: [(streak: StreakID, date: CalendarDate)] = []
-        for (habit, edits) in all {
-            let settled = habit.stored.ledger.base.settledThrough
-            let dates = Set(edits.edits.filter { $0.newID != nil && $0.date <= settled }.map(\.date))
-            hidden += dates.map { (streak: habit.record.streak, date: $0) }
-        }
-        return try await HabitRepository.counts(on: hidden, work.sql)
-    }
-
     /// The edits of a habit that its ledger judges, and those that are refused before.
     fileprivate struct Checked {
         private(set) var kept: [HabitEdit] = []
@@ -89,30 +78,25 @@ extension HabitBook {
         private(set) var places: [Int] = []
         private(set) var refused: [Int: ServiceError] = [:]
 
-        init(
-            _ habit: Locked,
-            _ edits: Edits,
-            _ known: [CompletionID: HabitRepository.Place],
-            _ counts: [StreakID: [CalendarDate: Int]]
-        ) {
-            var there = counts[habit.record.streak] ?? [:]
+        init(_ habit: Locked, _ edits: Edits, _ known: [CompletionID: HabitRepository.Place]) {
             for (index, edit) in edits.edits.enumerated() {
-                if let id = edit.newID {
-                    if let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
-                        refused[index] = .completionIDTaken
-                        continue
-                    }
-                    let count = there[edit.date] ?? habit.stored.ledger.contributions[edit.date]?.count ?? 0
-                    there[edit.date] = count + 1
-                    if count >= HabitLimits.mostCompletions {
-                        refused[index] = .tooManyCompletions
-                        continue
-                    }
+                if let id = edit.newID, let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
+                    refused[index] = .completionIDTaken
+                    continue
                 }
                 kept.append(edit)
                 places.append(index)
             }
         }
+    }
+
+    /// Photos of dates whose last completion was deleted.
+    private func dropPhotos(_ changes: [(habit: HabitID, edits: Edits, change: PlannedChange)]) async throws {
+        var dates: [(habit: HabitID, date: CalendarDate)] = []
+        for (habit, edits, change) in changes where change.entries.habit?.deleted.isEmpty == false {
+            for case .delete(_, let date) in edits.edits { dates.append((habit, date)) }
+        }
+        if !dates.isEmpty { try await dropStrayPhotos(.only(dates)) }
     }
 
     /// Devices are sent that these completions are deleted, also those that were made and deleted by one edit, of which the ledger knows nothing.

@@ -161,10 +161,17 @@ package struct CompletionRecord: Sendable {
     package let receivedAt: Instant
     package let updatedAt: Instant
     package let sequence: Int64
+    /// The photo of its date, which media has; all completions of the date share it.
+    package let photo: HabitPhotoID?
 
     package static let columns: Query =
-        "id, streak_id, on_date, amount, note, mood, done_at, minute, received_at, updated_at, sequence"
-    package static let columnCount = 11
+        "id, streak_id, on_date, amount, note, mood, done_at, minute, received_at, updated_at, sequence, photo_id"
+    /// The same of `habit_completion` c.
+    package static let columnsOfC: Query = """
+        c.id, c.streak_id, c.on_date, c.amount, c.note, c.mood, c.done_at, c.minute, c.received_at, c.updated_at, c.sequence,
+        c.photo_id
+        """
+    package static let columnCount = 12
 
     /// - Parameter first: the column at which `columns` begin.
     package init(_ row: Row, at first: Int = 0) throws {
@@ -181,6 +188,7 @@ package struct CompletionRecord: Sendable {
         receivedAt = try row.get(at: first + 8)
         updatedAt = try row.get(at: first + 9)
         sequence = try row.get(at: first + 10)
+        photo = try row.get(at: first + 11)
     }
 }
 

@@ -49,13 +49,10 @@ package struct HabitStore: Sendable {
         return HabitDate(ZoneHistory(profile.zone), at: work.now())
     }
 
-    /// Runs `body`; once more when nothing was known of the user here, and they have been asked for.
+    /// Runs `body`; once more when nothing was known of the user here, and they have been asked for (`ProfileReplica.knowing`).
     package func knowing<Result>(_ user: UserID, _ context: CallContext, _ body: () async throws -> Result) async throws -> Result
     {
-        do { return try await body() } catch let error as ServiceError where error == .unknownHabitUser {
-            _ = try await profiles.profile(user, context: context)
-            return try await body()
-        }
+        try await profiles.knowing(user, or: .unknownHabitUser, context: context, body)
     }
 
     /// Begins a change of a user's habits: their account is locked until the end of the transaction, so that changes of one user come one after the other,
@@ -136,11 +133,6 @@ extension ServiceError {
         .failedPrecondition,
         "TOO_MANY_HABITS",
         "An account has at most \(HabitLimits.mostHabits) habits, those in the archive too."
-    )
-    package static let tooManyCompletions = ServiceError(
-        .failedPrecondition,
-        "TOO_MANY_COMPLETIONS",
-        "A habit has at most \(HabitLimits.mostCompletions) completions on a date."
     )
 
     package static func habitLimitReached(_ limit: Int) -> ServiceError {

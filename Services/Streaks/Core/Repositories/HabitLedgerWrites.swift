@@ -51,8 +51,10 @@ extension HabitLedger {
         try sql.enqueue(
             """
             INSERT INTO habit_completion (user_id, id, streak_id, on_date, amount, note, mood, done_at, minute, received_at,
-                recorded_at, updated_at, sequence)
-            SELECT person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, \(now), sequence
+                recorded_at, updated_at, sequence, photo_id)
+            SELECT person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, \(now), sequence,
+                (SELECT p.photo_id FROM habit h JOIN habit_photo p ON p.user_id = h.user_id AND p.habit_id = h.id
+                 WHERE h.streak_id = new.streak AND p.on_date = new.on_date)
             FROM unnest(\(added.map(\.2.user)), \(added.map(\.2.id)), \(added.map(\.0)), \(added.map(\.2.date)),
                 \(added.map(\.2.amount?.thousandths)), \(details.map(\.note)), \(details.map(\.mood?.rawValue)),
                 \(details.map(\.doneAt)), \(details.map { $0.minute.map { Int32(clamping: $0) } }), \(added.map(\.2.receivedAt)),

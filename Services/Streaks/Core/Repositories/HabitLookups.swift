@@ -91,23 +91,6 @@ extension HabitRepository {
         ) { first, _ in first }
     }
 
-    /// How many completions there are on dates.
-    static func counts(on dates: [(streak: StreakID, date: CalendarDate)], _ sql: some QueryExecutor) async throws
-        -> [StreakID: [CalendarDate: Int]]
-    {
-        guard !dates.isEmpty else { return [:] }
-        let rows = try await sql.query(
-            """
-            SELECT wanted.streak_id, wanted.on_date, count(id)
-            FROM unnest(\(dates.map(\.streak)), \(dates.map(\.date))) AS wanted (streak_id, on_date)
-            LEFT JOIN habit_completion c ON c.streak_id = wanted.streak_id AND c.on_date = wanted.on_date GROUP BY 1, 2
-            """
-        )
-        var counts: [StreakID: [CalendarDate: Int]] = [:]
-        for row in rows { counts[try row.get(at: 0), default: [:]][try row.get(at: 1)] = Int(try row.get(at: 2, as: Int64.self)) }
-        return counts
-    }
-
     /// The names of a user's habits, those in the archive too.
     package static func names(of user: UserID, _ sql: some QueryExecutor) async throws -> [HabitID: String] {
         let rows = try await sql.query("SELECT id, name FROM habit WHERE user_id = \(user) AND deleted_at IS NULL")

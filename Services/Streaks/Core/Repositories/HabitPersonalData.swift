@@ -47,14 +47,19 @@ extension PersonalData {
             PersonalTable(
                 "habit_completion",
                 users: ["user_id": .delete],
-                references: ["id", "streak_id"],
+                references: ["id", "streak_id", "photo_id"],
                 exports: [
                     PersonalExport(
                         "habit_completions",
-                        ["id", "streak_id", "on_date", "amount", "note", "mood", "done_at", "received_at", "updated_at"]
+                        [
+                            "id", "streak_id", "on_date", "amount", "note", "mood", "done_at", "received_at", "updated_at",
+                            "photo_id",
+                        ]
                     ) { "user_id = \($0)" }
                 ]
             ),
+            // Media exports the photos and deletes them itself.
+            PersonalTable("habit_photo", users: ["user_id": .delete], references: ["habit_id", "photo_id"]),
             PersonalTable(
                 "habit_skip",
                 users: ["user_id": .delete],

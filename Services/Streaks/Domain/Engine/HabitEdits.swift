@@ -89,9 +89,13 @@ extension StreakLedger {
             if !isWhole, edit.date <= base.settledThrough { throw .ledgerTooShort }
             let calendar = SlotCalendar(self, policy)
             if case .complete(let id, let date, let amount) = edit {
-                guard let other = complete(id, date, amount, calendar, at: state.asOf) else { continue }
-                edited.merged[index] = other
-                names[id] = other
+                do throws(ServiceError) {
+                    guard let other = try complete(id, date, amount, calendar, at: state.asOf) else { continue }
+                    edited.merged[index] = other
+                    names[id] = other
+                } catch {
+                    edited.refused[index] = error
+                }
             } else {
                 edited.refused[index] = apply(edit.renamed(names), calendar)
             }
@@ -132,14 +136,17 @@ extension StreakLedger {
         return nil
     }
 
-    /// HA-14. - Returns: the completion that was changed instead of adding one.
+    /// HA-14.
+    ///
+    /// - Returns: the completion that was changed instead of adding one.
+    /// - Throws: `TOO_MANY_COMPLETIONS` when the date has as many as it can, counted as the edits before this one left it.
     private mutating func complete(
         _ id: CompletionID,
         _ date: CalendarDate,
         _ amount: Amount?,
         _ calendar: SlotCalendar,
         at now: Instant
-    ) -> CompletionID? {
+    ) throws(ServiceError) -> CompletionID? {
         guard let user = participants.first?.user, completion(id, on: date) == nil else { return nil }
         if date < firstDate { begin(on: date) }
         let present = contributions[date] ?? []
@@ -153,6 +160,7 @@ extension StreakLedger {
             contributions[date]?[0].amount = amount ?? present[0].amount
             return present[0].id
         }
+        guard present.count < HabitLimits.mostCompletions else { throw .tooManyCompletions }
         contributions[date, default: []].append(
             Contribution(user: user, date: date, receivedAt: now, id: id, amount: amount)
         )
@@ -163,5 +171,10 @@ extension StreakLedger {
 extension ServiceError {
     static let noHabit = ServiceError(.failedPrecondition, "NO_HABIT", "This streak is no habit.")
     static let noCompletion = ServiceError(.notFound, "COMPLETION_NOT_FOUND", "There is no such completion.")
+    static let tooManyCompletions = ServiceError(
+        .failedPrecondition,
+        "TOO_MANY_COMPLETIONS",
+        "A habit has at most \(HabitLimits.mostCompletions) completions on a date."
+    )
     static let noAmount = validation(field: "value", "is needed for a habit with a target")
 }

@@ -21,11 +21,8 @@ struct ImportHabits: MutationHandler {
                 throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
             }
             let habits = uploads.habits
-            // A repeat comes with the same bytes in another upload.
-            var same = request
-            same.file?.key = ""
-            return try await habits.knowing(user, context) { [same] in
-                try await mutations.once(context, same) { work in
+            return try await habits.knowing(user, context) {
+                try await mutations.once(context, request.withoutKeys(of: \.file)) { work in
                     let book = try await habits.open(user, work)
                     let present = try await HabitRepository.records(of: user, work.sql)
                     var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)

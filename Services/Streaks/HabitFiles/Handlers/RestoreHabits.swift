@@ -21,20 +21,19 @@ struct RestoreHabits: MutationHandler {
                 throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)
             }
             let habits = uploads.habits
-            // A repeat comes with the same bytes in another upload.
-            var same = request
-            same.file?.key = ""
-            return try await habits.knowing(user, context) { [same] in
-                try await mutations.once(context, same) { work in
+            return try await habits.knowing(user, context) {
+                try await mutations.once(context, request.withoutKeys(of: \.file)) { work in
                     let book = try await habits.open(user, work)
                     var arrivals = HabitArrivals(found, beside: [], limit: book.limits.activeHabits)
                     guard !request.dryRun else {
                         return RestoreHabitsReply(dryRun: true, summary: arrivals.summary(isDry: true), epoch: nil)
                     }
-                    let epoch = try await book.clear(keepsDefaults: found.categories.isEmpty)
+                    let epoch = try await book.clear(keepsDefaults: found.categories.isEmpty, keepsPhotos: true)
                     if let settings = found.settings { try await book.store(settings) }
                     // The first version of the app had no accounts: its ids are the user's own.
                     try await arrivals.store(in: book, keepsIDs: found.account == nil || found.account == user)
+                    // A photo is not in the file: it stays where its date has a completion again.
+                    try await book.dropStrayPhotos()
                     return RestoreHabitsReply(
                         dryRun: false,
                         summary: arrivals.summary(isDry: false),

@@ -42,7 +42,8 @@ enum HabitFileRepository {
                     amount: record.amount,
                     note: record.details.note,
                     mood: record.details.mood,
-                    at: record.details.doneAt
+                    at: record.details.doneAt,
+                    photo: record.photo
                 )
             )
         }

@@ -46,8 +46,7 @@ struct PullRepository {
     private var completions: Query {
         let key: Query = "(c.sequence, c.id) > (\(after.sequence), \(id(Tag.Completion.self)))"
         return """
-            SELECT c.id, c.streak_id, c.on_date, c.amount, c.note, c.mood, c.done_at, c.minute, c.received_at, c.updated_at, c.sequence,
-                h.id
+            SELECT \(CompletionRecord.columnsOfC), h.id
             FROM habit_completion c JOIN habit h ON h.streak_id = c.streak_id
             WHERE c.user_id = \(user) AND h.deleted_at IS NULL AND \(isNew("c.sequence", .completion, key))
             ORDER BY c.sequence, c.id LIMIT \(limit)

@@ -28,6 +28,16 @@ enum CompletionReads {
         return try CompletionRecord(row)
     }
 
+    /// Whether a date of a habit has a completion; nil when there is no such habit.
+    static func isCompleted(_ habit: HabitID, _ user: UserID, on date: CalendarDate, _ database: Database) async throws -> Bool? {
+        try await database.query(
+            """
+            SELECT EXISTS (SELECT FROM habit_completion c WHERE c.streak_id = habit.streak_id AND c.on_date = \(date))
+            FROM habit WHERE user_id = \(user) AND id = \(habit) AND deleted_at IS NULL
+            """
+        ).first?.get(at: 0)
+    }
+
     /// Completions of a habit, the newest date first.
     ///
     /// - Parameters:
@@ -44,8 +54,7 @@ enum CompletionReads {
         let note: Query = hasNote ? "c.note <> ''" : "true"
         return try await database.query(
             """
-            SELECT c.id, c.streak_id, c.on_date, c.amount, c.note, c.mood, c.done_at, c.minute, c.received_at, c.updated_at, c.sequence,
-                d.status
+            SELECT \(CompletionRecord.columnsOfC), d.status
             FROM habit_completion c LEFT JOIN habit_day d ON d.streak_id = c.streak_id AND d.on_date = c.on_date
             WHERE c.streak_id = \(streak) AND \(place) AND \(note)
             ORDER BY c.on_date DESC, c.id DESC LIMIT \(limit)

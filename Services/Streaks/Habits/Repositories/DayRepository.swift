@@ -72,13 +72,11 @@ enum DayRepository {
     private static let version: Query = "v.schedule, v.numbers, v.anchor, v.target"
     private static let day: Query =
         "d.status, d.value, d.completions, d.target, d.is_open, d.outcome, d.due_dates, d.broke_run"
-    private static let completion: Query =
-        "c.id, c.streak_id, c.on_date, c.amount, c.note, c.mood, c.done_at, c.minute, c.received_at, c.updated_at, c.sequence"
 
     static func query(of user: UserID, _ date: Day, _ selection: Selection = Selection()) -> Query {
         let date = date.expression
         return """
-            SELECT \(record), \(week), \(version), \(day), \(completion), h.snoozes, h.snooze_date
+            SELECT \(record), \(week), \(version), \(day), \(CompletionRecord.columnsOfC), h.snoozes, h.snooze_date
             FROM habit h JOIN streak s ON s.id = h.streak_id
             LEFT JOIN habit_day d ON d.streak_id = h.streak_id AND d.on_date = \(date)
             CROSS JOIN LATERAL (SELECT schedule, numbers, anchor, target FROM habit_version WHERE streak_id = h.streak_id

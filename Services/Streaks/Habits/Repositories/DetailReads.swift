@@ -36,7 +36,7 @@ enum DetailReads {
     static func days(of id: HabitID, _ user: UserID, in dates: ClosedRange<CalendarDate>) -> Query {
         """
         SELECT d.on_date, d.status, d.value, d.completions, d.target, d.is_open, d.outcome, d.due_dates, d.broke_run,
-            c.id, c.streak_id, c.on_date, c.amount, c.note, c.mood, c.done_at, c.minute, c.received_at, c.updated_at, c.sequence
+            \(CompletionRecord.columnsOfC)
         FROM habit_day d
         LEFT JOIN LATERAL (SELECT * FROM habit_completion WHERE d.completions > 0 AND streak_id = d.streak_id
             AND on_date = d.on_date ORDER BY received_at DESC, id DESC LIMIT 1) AS c ON true

@@ -299,6 +299,8 @@ extension BackupDocument2 {
                 case "note": completion.note = try fields.text(HabitFileRules.noteLength) ?? ""
                 case "mood": completion.mood = try fields.mood()
                 case "at": completion.at = try fields.instant()
+                // The photo itself is not in the file.
+                case "photo_id": let _: HabitPhotoID? = try fields.id()
                 default: try fields.unknown()
                 }
             }

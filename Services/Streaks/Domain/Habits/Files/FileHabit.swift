@@ -44,6 +44,8 @@ public struct FileHabit: Hashable, Sendable {
         public var mood: HabitMood?
         /// When it was done; nil: unknown, so that it says nothing of the time of day (HA-16).
         public var at: Instant?
+        /// The photo of its date; written to documents, not read from them: a photo stays where its date has a completion.
+        public var photo: HabitPhotoID?
 
         public init(
             id: CompletionID? = nil,
@@ -51,9 +53,11 @@ public struct FileHabit: Hashable, Sendable {
             amount: Amount? = nil,
             note: String = "",
             mood: HabitMood? = nil,
-            at: Instant? = nil
+            at: Instant? = nil,
+            photo: HabitPhotoID? = nil
         ) {
             (self.id, self.date, self.amount, self.note, self.mood, self.at) = (id, date, amount, note, mood, at)
+            self.photo = photo
         }
     }
 

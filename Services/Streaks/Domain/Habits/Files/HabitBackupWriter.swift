@@ -9,7 +9,7 @@ public import Kernel
 ///   "day_notes":[{"date":"2026-01-01","text":"…"}],
 ///   "habits":[{"id":"…","name":"Read","versions":[{"from":"2026-01-01","schedule":{"type":"daily"},"target_value":20}],
 ///     "archivings":[{"from":"…","until":null}],"pauses":[{"from":"…","until":"…"}],"skips":["2026-01-01"],
-///     "completions":[{"id":"…","date":"2026-01-02","value":20,"note":"…","mood":"good","at":"…"}]}]}}
+///     "completions":[{"id":"…","date":"2026-01-02","value":20,"note":"…","mood":"good","at":"…","photo_id":"…"}]}]}}
 /// ```
 /// What is not set is left out.
 public struct HabitBackupWriter: Sendable {
@@ -171,6 +171,7 @@ extension HabitBackupWriter {
         member("note", completion.note.isEmpty ? nil : completion.note, &json)
         member("mood", completion.mood?.name, &json)
         member("at", completion.at?.description, &json)
+        member("photo_id", completion.photo?.description, &json)
         json.endObject()
     }
 

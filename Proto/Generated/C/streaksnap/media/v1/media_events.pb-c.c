@@ -97,6 +97,51 @@ void   streaksnap__media__v1__avatar_changed__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__habit_photo_changed__init
+                     (Streaksnap__Media__V1__HabitPhotoChanged         *message)
+{
+  static const Streaksnap__Media__V1__HabitPhotoChanged init_value = STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__habit_photo_changed__get_packed_size
+                     (const Streaksnap__Media__V1__HabitPhotoChanged *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__habit_photo_changed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__habit_photo_changed__pack
+                     (const Streaksnap__Media__V1__HabitPhotoChanged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__habit_photo_changed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__habit_photo_changed__pack_to_buffer
+                     (const Streaksnap__Media__V1__HabitPhotoChanged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__habit_photo_changed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__HabitPhotoChanged *
+       streaksnap__media__v1__habit_photo_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__HabitPhotoChanged *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__habit_photo_changed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__habit_photo_changed__free_unpacked
+                     (Streaksnap__Media__V1__HabitPhotoChanged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__habit_photo_changed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__card_shared__init
                      (Streaksnap__Media__V1__CardShared         *message)
 {
@@ -339,6 +384,96 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descript
   streaksnap__media__v1__avatar_changed__field_indices_by_name,
   1,  streaksnap__media__v1__avatar_changed__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__avatar_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__habit_photo_changed__field_descriptors[5] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "habit_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, habit_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "photo_id",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, _photo_id_case),
+    offsetof(Streaksnap__Media__V1__HabitPhotoChanged, photo_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__habit_photo_changed__field_indices_by_name[] = {
+  2,   /* field[2] = date */
+  1,   /* field[1] = habit_id */
+  4,   /* field[4] = photo_id */
+  0,   /* field[0] = user_id */
+  3,   /* field[3] = version */
+};
+static const ProtobufCIntRange streaksnap__media__v1__habit_photo_changed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__habit_photo_changed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.HabitPhotoChanged",
+  "HabitPhotoChanged",
+  "Streaksnap__Media__V1__HabitPhotoChanged",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__HabitPhotoChanged),
+  5,
+  streaksnap__media__v1__habit_photo_changed__field_descriptors,
+  streaksnap__media__v1__habit_photo_changed__field_indices_by_name,
+  1,  streaksnap__media__v1__habit_photo_changed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__habit_photo_changed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__media__v1__card_shared__field_descriptors[4] =

@@ -2661,7 +2661,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_category__descrip
   (ProtobufCMessageInit) streaksnap__streaks__v1__sync_category__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_completion__field_descriptors[9] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_completion__field_descriptors[10] =
 {
   {
     "id",
@@ -2771,6 +2771,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sync_completion__
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "photo_id",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__SyncCompletion, _photo_id_case),
+    offsetof(Streaksnap__Streaks__V1__SyncCompletion, photo_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__sync_completion__field_indices_by_name[] = {
   2,   /* field[2] = date */
@@ -2779,6 +2791,7 @@ static const unsigned streaksnap__streaks__v1__sync_completion__field_indices_by
   0,   /* field[0] = id */
   5,   /* field[5] = mood */
   4,   /* field[4] = note */
+  9,   /* field[9] = photo_id */
   8,   /* field[8] = sequence */
   7,   /* field[7] = updated_at */
   3,   /* field[3] = value */
@@ -2786,7 +2799,7 @@ static const unsigned streaksnap__streaks__v1__sync_completion__field_indices_by
 static const ProtobufCIntRange streaksnap__streaks__v1__sync_completion__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_completion__descriptor =
 {
@@ -2796,7 +2809,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__sync_completion__descr
   "Streaksnap__Streaks__V1__SyncCompletion",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__SyncCompletion),
-  9,
+  10,
   streaksnap__streaks__v1__sync_completion__field_descriptors,
   streaksnap__streaks__v1__sync_completion__field_indices_by_name,
   1,  streaksnap__streaks__v1__sync_completion__number_ranges,

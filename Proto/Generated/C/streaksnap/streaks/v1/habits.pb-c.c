@@ -1402,6 +1402,96 @@ void   streaksnap__streaks__v1__habit_completion__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__habit_completion__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__check_habit_date_request__init
+                     (Streaksnap__Streaks__V1__CheckHabitDateRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__CheckHabitDateRequest init_value = STREAKSNAP__STREAKS__V1__CHECK_HABIT_DATE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__check_habit_date_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__check_habit_date_request__pack
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__check_habit_date_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CheckHabitDateRequest *
+       streaksnap__streaks__v1__check_habit_date_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CheckHabitDateRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__check_habit_date_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__check_habit_date_request__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckHabitDateRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__check_habit_date_reply__init
+                     (Streaksnap__Streaks__V1__CheckHabitDateReply         *message)
+{
+  static const Streaksnap__Streaks__V1__CheckHabitDateReply init_value = STREAKSNAP__STREAKS__V1__CHECK_HABIT_DATE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__check_habit_date_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__check_habit_date_reply__pack
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__check_habit_date_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CheckHabitDateReply *
+       streaksnap__streaks__v1__check_habit_date_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CheckHabitDateReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__check_habit_date_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__check_habit_date_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckHabitDateReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__check_habit_date_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__complete_habit_request__init
                      (Streaksnap__Streaks__V1__CompleteHabitRequest         *message)
 {
@@ -5968,7 +6058,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__widget_day__descriptor
   (ProtobufCMessageInit) streaksnap__streaks__v1__widget_day__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_completion__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_completion__field_descriptors[8] =
 {
   {
     "id",
@@ -6054,6 +6144,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_completion_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "photo_id",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__HabitCompletion, _photo_id_case),
+    offsetof(Streaksnap__Streaks__V1__HabitCompletion, photo_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__habit_completion__field_indices_by_name[] = {
   1,   /* field[1] = date */
@@ -6061,13 +6163,14 @@ static const unsigned streaksnap__streaks__v1__habit_completion__field_indices_b
   0,   /* field[0] = id */
   4,   /* field[4] = mood */
   3,   /* field[3] = note */
+  7,   /* field[7] = photo_id */
   6,   /* field[6] = updated_at */
   2,   /* field[2] = value */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__habit_completion__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_completion__descriptor =
 {
@@ -6077,11 +6180,126 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_completion__desc
   "Streaksnap__Streaks__V1__HabitCompletion",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__HabitCompletion),
-  7,
+  8,
   streaksnap__streaks__v1__habit_completion__field_descriptors,
   streaksnap__streaks__v1__habit_completion__field_indices_by_name,
   1,  streaksnap__streaks__v1__habit_completion__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__habit_completion__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__check_habit_date_request__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckHabitDateRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "habit_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckHabitDateRequest, habit_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckHabitDateRequest, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__check_habit_date_request__field_indices_by_name[] = {
+  2,   /* field[2] = date */
+  1,   /* field[1] = habit_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__check_habit_date_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_habit_date_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CheckHabitDateRequest",
+  "CheckHabitDateRequest",
+  "Streaksnap__Streaks__V1__CheckHabitDateRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CheckHabitDateRequest),
+  3,
+  streaksnap__streaks__v1__check_habit_date_request__field_descriptors,
+  streaksnap__streaks__v1__check_habit_date_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__check_habit_date_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__check_habit_date_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__check_habit_date_reply__field_descriptors[2] =
+{
+  {
+    "habit_exists",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckHabitDateReply, habit_exists),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_completed",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CheckHabitDateReply, is_completed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__check_habit_date_reply__field_indices_by_name[] = {
+  0,   /* field[0] = habit_exists */
+  1,   /* field[1] = is_completed */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__check_habit_date_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_habit_date_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CheckHabitDateReply",
+  "CheckHabitDateReply",
+  "Streaksnap__Streaks__V1__CheckHabitDateReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CheckHabitDateReply),
+  2,
+  streaksnap__streaks__v1__check_habit_date_reply__field_descriptors,
+  streaksnap__streaks__v1__check_habit_date_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__check_habit_date_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__check_habit_date_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__complete_habit_request__field_descriptors[8] =

@@ -1852,6 +1852,51 @@ void   streaksnap__streaks__v1__habit_milestone_reached__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__habit_milestone_reached__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__habit_photos_dropped__init
+                     (Streaksnap__Streaks__V1__HabitPhotosDropped         *message)
+{
+  static const Streaksnap__Streaks__V1__HabitPhotosDropped init_value = STREAKSNAP__STREAKS__V1__HABIT_PHOTOS_DROPPED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__habit_photos_dropped__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_photos_dropped__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__habit_photos_dropped__pack
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_photos_dropped__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__habit_photos_dropped__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_photos_dropped__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__HabitPhotosDropped *
+       streaksnap__streaks__v1__habit_photos_dropped__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__HabitPhotosDropped *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__habit_photos_dropped__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__habit_photos_dropped__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitPhotosDropped *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__habit_photos_dropped__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_started__field_descriptors[4] =
 {
   {
@@ -6281,6 +6326,57 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_reache
   streaksnap__streaks__v1__habit_milestone_reached__field_indices_by_name,
   1,  streaksnap__streaks__v1__habit_milestone_reached__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__habit_milestone_reached__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__habit_photos_dropped__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__HabitPhotosDropped, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "photo_ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__HabitPhotosDropped, n_photo_ids),
+    offsetof(Streaksnap__Streaks__V1__HabitPhotosDropped, photo_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__habit_photos_dropped__field_indices_by_name[] = {
+  1,   /* field[1] = photo_ids */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__habit_photos_dropped__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_photos_dropped__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.HabitPhotosDropped",
+  "HabitPhotosDropped",
+  "Streaksnap__Streaks__V1__HabitPhotosDropped",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__HabitPhotosDropped),
+  2,
+  streaksnap__streaks__v1__habit_photos_dropped__field_descriptors,
+  streaksnap__streaks__v1__habit_photos_dropped__field_indices_by_name,
+  1,  streaksnap__streaks__v1__habit_photos_dropped__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__habit_photos_dropped__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__streaks__v1__solo_kind__enum_values_by_number[7] =

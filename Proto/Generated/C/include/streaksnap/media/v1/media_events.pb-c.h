@@ -19,6 +19,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Media__V1__SnapPosted Streaksnap__Media__V1__SnapPosted;
 typedef struct Streaksnap__Media__V1__AvatarChanged Streaksnap__Media__V1__AvatarChanged;
+typedef struct Streaksnap__Media__V1__HabitPhotoChanged Streaksnap__Media__V1__HabitPhotoChanged;
 typedef struct Streaksnap__Media__V1__CardShared Streaksnap__Media__V1__CardShared;
 typedef struct Streaksnap__Media__V1__PostScreened Streaksnap__Media__V1__PostScreened;
 
@@ -60,6 +61,29 @@ struct  Streaksnap__Media__V1__AvatarChanged
 #define STREAKSNAP__MEDIA__V1__AVATAR_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__avatar_changed__descriptor) \
     , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED___PHOTO_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED___PHOTO_ID_PHOTO_ID = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED___PHOTO_ID__CASE)
+} Streaksnap__Media__V1__HabitPhotoChanged__PhotoIdCase;
+
+struct  Streaksnap__Media__V1__HabitPhotoChanged
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *habit_id;
+  char *date;
+  int64_t version;
+  Streaksnap__Media__V1__HabitPhotoChanged__PhotoIdCase _photo_id_case;
+  union {
+    char *photo_id;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__habit_photo_changed__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__MEDIA__V1__HABIT_PHOTO_CHANGED___PHOTO_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__CardShared
@@ -128,6 +152,25 @@ Streaksnap__Media__V1__AvatarChanged *
 void   streaksnap__media__v1__avatar_changed__free_unpacked
                      (Streaksnap__Media__V1__AvatarChanged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__HabitPhotoChanged methods */
+void   streaksnap__media__v1__habit_photo_changed__init
+                     (Streaksnap__Media__V1__HabitPhotoChanged         *message);
+size_t streaksnap__media__v1__habit_photo_changed__get_packed_size
+                     (const Streaksnap__Media__V1__HabitPhotoChanged   *message);
+size_t streaksnap__media__v1__habit_photo_changed__pack
+                     (const Streaksnap__Media__V1__HabitPhotoChanged   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__habit_photo_changed__pack_to_buffer
+                     (const Streaksnap__Media__V1__HabitPhotoChanged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__HabitPhotoChanged *
+       streaksnap__media__v1__habit_photo_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__habit_photo_changed__free_unpacked
+                     (Streaksnap__Media__V1__HabitPhotoChanged *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__CardShared methods */
 void   streaksnap__media__v1__card_shared__init
                      (Streaksnap__Media__V1__CardShared         *message);
@@ -174,6 +217,9 @@ typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
 typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
                  (const Streaksnap__Media__V1__AvatarChanged *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__HabitPhotoChanged_Closure)
+                 (const Streaksnap__Media__V1__HabitPhotoChanged *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__CardShared_Closure)
                  (const Streaksnap__Media__V1__CardShared *message,
                   void *closure_data);
@@ -189,6 +235,7 @@ typedef void (*Streaksnap__Media__V1__PostScreened_Closure)
 extern const ProtobufCEnumDescriptor    streaksnap__media__v1__screening_outcome__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__habit_photo_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__card_shared__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__post_screened__descriptor;
 

@@ -601,6 +601,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___MOOD__CASE)
 } Streaksnap__Streaks__V1__SyncCompletion__MoodCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___PHOTO_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___PHOTO_ID_PHOTO_ID = 10
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___PHOTO_ID__CASE)
+} Streaksnap__Streaks__V1__SyncCompletion__PhotoIdCase;
+
 struct  Streaksnap__Streaks__V1__SyncCompletion
 {
   ProtobufCMessage base;
@@ -619,10 +625,14 @@ struct  Streaksnap__Streaks__V1__SyncCompletion
   union {
     char *mood;
   };
+  Streaksnap__Streaks__V1__SyncCompletion__PhotoIdCase _photo_id_case;
+  union {
+    char *photo_id;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__SYNC_COMPLETION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__sync_completion__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___MOOD__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0, STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___MOOD__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__SYNC_COMPLETION___PHOTO_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__SyncSkip

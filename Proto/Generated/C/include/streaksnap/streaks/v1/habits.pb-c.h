@@ -50,6 +50,8 @@ typedef struct Streaksnap__Streaks__V1__GetHabitWidgetReply Streaksnap__Streaks_
 typedef struct Streaksnap__Streaks__V1__WidgetHabit Streaksnap__Streaks__V1__WidgetHabit;
 typedef struct Streaksnap__Streaks__V1__WidgetDay Streaksnap__Streaks__V1__WidgetDay;
 typedef struct Streaksnap__Streaks__V1__HabitCompletion Streaksnap__Streaks__V1__HabitCompletion;
+typedef struct Streaksnap__Streaks__V1__CheckHabitDateRequest Streaksnap__Streaks__V1__CheckHabitDateRequest;
+typedef struct Streaksnap__Streaks__V1__CheckHabitDateReply Streaksnap__Streaks__V1__CheckHabitDateReply;
 typedef struct Streaksnap__Streaks__V1__CompleteHabitRequest Streaksnap__Streaks__V1__CompleteHabitRequest;
 typedef struct Streaksnap__Streaks__V1__UpdateCompletionRequest Streaksnap__Streaks__V1__UpdateCompletionRequest;
 typedef struct Streaksnap__Streaks__V1__DeleteCompletionRequest Streaksnap__Streaks__V1__DeleteCompletionRequest;
@@ -875,6 +877,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___MOOD__CASE)
 } Streaksnap__Streaks__V1__HabitCompletion__MoodCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___PHOTO_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___PHOTO_ID_PHOTO_ID = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___PHOTO_ID__CASE)
+} Streaksnap__Streaks__V1__HabitCompletion__PhotoIdCase;
+
 struct  Streaksnap__Streaks__V1__HabitCompletion
 {
   ProtobufCMessage base;
@@ -891,10 +899,37 @@ struct  Streaksnap__Streaks__V1__HabitCompletion
   union {
     char *mood;
   };
+  Streaksnap__Streaks__V1__HabitCompletion__PhotoIdCase _photo_id_case;
+  union {
+    char *photo_id;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__HABIT_COMPLETION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_completion__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___MOOD__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___VALUE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___MOOD__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__HABIT_COMPLETION___PHOTO_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__CheckHabitDateRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *habit_id;
+  char *date;
+};
+#define STREAKSNAP__STREAKS__V1__CHECK_HABIT_DATE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__check_habit_date_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__CheckHabitDateReply
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean habit_exists;
+  protobuf_c_boolean is_completed;
+};
+#define STREAKSNAP__STREAKS__V1__CHECK_HABIT_DATE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__check_habit_date_reply__descriptor) \
+    , 0, 0 }
 
 
 typedef enum {
@@ -2269,6 +2304,44 @@ Streaksnap__Streaks__V1__HabitCompletion *
 void   streaksnap__streaks__v1__habit_completion__free_unpacked
                      (Streaksnap__Streaks__V1__HabitCompletion *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CheckHabitDateRequest methods */
+void   streaksnap__streaks__v1__check_habit_date_request__init
+                     (Streaksnap__Streaks__V1__CheckHabitDateRequest         *message);
+size_t streaksnap__streaks__v1__check_habit_date_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest   *message);
+size_t streaksnap__streaks__v1__check_habit_date_request__pack
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__check_habit_date_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckHabitDateRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CheckHabitDateRequest *
+       streaksnap__streaks__v1__check_habit_date_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__check_habit_date_request__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckHabitDateRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CheckHabitDateReply methods */
+void   streaksnap__streaks__v1__check_habit_date_reply__init
+                     (Streaksnap__Streaks__V1__CheckHabitDateReply         *message);
+size_t streaksnap__streaks__v1__check_habit_date_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply   *message);
+size_t streaksnap__streaks__v1__check_habit_date_reply__pack
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__check_habit_date_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CheckHabitDateReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CheckHabitDateReply *
+       streaksnap__streaks__v1__check_habit_date_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__check_habit_date_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__CheckHabitDateReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__CompleteHabitRequest methods */
 void   streaksnap__streaks__v1__complete_habit_request__init
                      (Streaksnap__Streaks__V1__CompleteHabitRequest         *message);
@@ -3086,6 +3159,12 @@ typedef void (*Streaksnap__Streaks__V1__WidgetDay_Closure)
 typedef void (*Streaksnap__Streaks__V1__HabitCompletion_Closure)
                  (const Streaksnap__Streaks__V1__HabitCompletion *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CheckHabitDateRequest_Closure)
+                 (const Streaksnap__Streaks__V1__CheckHabitDateRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CheckHabitDateReply_Closure)
+                 (const Streaksnap__Streaks__V1__CheckHabitDateReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__CompleteHabitRequest_Closure)
                  (const Streaksnap__Streaks__V1__CompleteHabitRequest *message,
                   void *closure_data);
@@ -3237,6 +3316,8 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_habit_widge
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__widget_habit__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__widget_day__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_completion__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_habit_date_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_habit_date_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__complete_habit_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__update_completion_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__delete_completion_request__descriptor;

@@ -57,6 +57,7 @@ typedef struct Streaksnap__Streaks__V1__TeamStreakBroken Streaksnap__Streaks__V1
 typedef struct Streaksnap__Streaks__V1__TeamStreakRestored Streaksnap__Streaks__V1__TeamStreakRestored;
 typedef struct Streaksnap__Streaks__V1__TeamStreakEnded Streaksnap__Streaks__V1__TeamStreakEnded;
 typedef struct Streaksnap__Streaks__V1__HabitMilestoneReached Streaksnap__Streaks__V1__HabitMilestoneReached;
+typedef struct Streaksnap__Streaks__V1__HabitPhotosDropped Streaksnap__Streaks__V1__HabitPhotosDropped;
 
 
 /* --- enums --- */
@@ -762,6 +763,18 @@ struct  Streaksnap__Streaks__V1__HabitMilestoneReached
 #define STREAKSNAP__STREAKS__V1__HABIT_MILESTONE_REACHED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_milestone_reached__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__STREAKS__V1__HABIT_UNIT__HABIT_UNIT_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__HabitPhotosDropped
+{
+  ProtobufCMessage base;
+  char *user_id;
+  size_t n_photo_ids;
+  char **photo_ids;
+};
+#define STREAKSNAP__STREAKS__V1__HABIT_PHOTOS_DROPPED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__habit_photos_dropped__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL }
 
 
 /* Streaksnap__Streaks__V1__StreakStarted methods */
@@ -1543,6 +1556,25 @@ Streaksnap__Streaks__V1__HabitMilestoneReached *
 void   streaksnap__streaks__v1__habit_milestone_reached__free_unpacked
                      (Streaksnap__Streaks__V1__HabitMilestoneReached *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__HabitPhotosDropped methods */
+void   streaksnap__streaks__v1__habit_photos_dropped__init
+                     (Streaksnap__Streaks__V1__HabitPhotosDropped         *message);
+size_t streaksnap__streaks__v1__habit_photos_dropped__get_packed_size
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped   *message);
+size_t streaksnap__streaks__v1__habit_photos_dropped__pack
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__habit_photos_dropped__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__HabitPhotosDropped   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__HabitPhotosDropped *
+       streaksnap__streaks__v1__habit_photos_dropped__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__habit_photos_dropped__free_unpacked
+                     (Streaksnap__Streaks__V1__HabitPhotosDropped *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -1668,6 +1700,9 @@ typedef void (*Streaksnap__Streaks__V1__TeamStreakEnded_Closure)
 typedef void (*Streaksnap__Streaks__V1__HabitMilestoneReached_Closure)
                  (const Streaksnap__Streaks__V1__HabitMilestoneReached *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__HabitPhotosDropped_Closure)
+                 (const Streaksnap__Streaks__V1__HabitPhotosDropped *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1720,6 +1755,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_bro
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_ended__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_milestone_reached__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__habit_photos_dropped__descriptor;
 
 PROTOBUF_C__END_DECLS
 
