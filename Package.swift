@@ -192,8 +192,8 @@ let services: [[Target]] = [
             Feature(
                 "Accounts",
                 blobs + [
-                    "BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto,
-                    logging,
+                    "BillingAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens", "OutgoingHTTP",
+                    "WorkPool", crypto, logging,
                 ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
@@ -225,6 +225,7 @@ let services: [[Target]] = [
             Feature("Teams", ["SocialAPI", "Replicas"]), Feature("CheckIns", ["BillingAPI", "Replicas"]),
             Feature("Leaderboards", ["SocialAPI", "Replicas"]), Feature("Analytics", ["BillingAPI", "NotificationsAPI"]),
             Feature("HabitFiles", blobs + ["Replicas", "WorkPool", "Zip", logging], hasTables: false), Feature("Reminders", []),
+            Feature("Inspector", ["Replicas"], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]

@@ -30,6 +30,8 @@ extension Common {
         public static let listStreaks = AdminActionKind(rawValue: "list_streaks")
         /// Read the ledger of a streak.
         public static let readStreak = AdminActionKind(rawValue: "read_streak")
+        /// Was shown a wish for a medal, with the address.
+        public static let readMedal = AdminActionKind(rawValue: "read_medal")
 
         /// As it is written in JSON.
         public let rawValue: String

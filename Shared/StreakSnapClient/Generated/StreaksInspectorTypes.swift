@@ -43,6 +43,8 @@ extension Streaks {
         public static let hardlySeen = DayVerdict(rawValue: "hardly_seen")
         /// Excused because a team had too few members (TS-4), or a week was cut.
         public static let excused = DayVerdict(rawValue: "excused")
+        /// A date of a week that is judged as a whole: the last date of the week has the verdict.
+        public static let partOfWeek = DayVerdict(rawValue: "part_of_week")
 
         /// As it is written in JSON.
         public let rawValue: String

@@ -23,10 +23,12 @@ public enum AdminActionKind: Wire.OpenEnum {
     case listStreaks
     /// Read the ledger of a streak.
     case readStreak
+    /// Was shown a wish for a medal, with the address.
+    case readMedal
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -43,6 +45,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 10: self = .decideMedal
         case 11: self = .listStreaks
         case 12: self = .readStreak
+        case 13: self = .readMedal
         default: self = .unrecognized(rawValue)
         }
     }
@@ -62,6 +65,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .decideMedal: 10
         case .listStreaks: 11
         case .readStreak: 12
+        case .readMedal: 13
         case .unrecognized(let number): number
         }
     }
@@ -81,6 +85,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .decideMedal: "decide_medal"
         case .listStreaks: "list_streaks"
         case .readStreak: "read_streak"
+        case .readMedal: "read_medal"
         case .unrecognized(let number): String(number)
         }
     }

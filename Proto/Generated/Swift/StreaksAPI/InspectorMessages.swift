@@ -43,10 +43,12 @@ public enum DayVerdict: Wire.OpenEnum {
     case hardlySeen
     /// Excused because a team had too few members (TS-4), or a week was cut.
     case excused
+    /// A date of a week that is judged as a whole: the last date of the week has the verdict.
+    case partOfWeek
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [DayVerdict] = [.unspecified, .completed, .open, .grace, .nothingAtStake, .missed, .frozen, .recovered, .repaired, .covered, .filled, .protected, .free, .paused, .skipped, .notScheduled, .outage, .hardlySeen, .excused]
+    public static let allCases: [DayVerdict] = [.unspecified, .completed, .open, .grace, .nothingAtStake, .missed, .frozen, .recovered, .repaired, .covered, .filled, .protected, .free, .paused, .skipped, .notScheduled, .outage, .hardlySeen, .excused, .partOfWeek]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -69,6 +71,7 @@ public enum DayVerdict: Wire.OpenEnum {
         case 16: self = .outage
         case 17: self = .hardlySeen
         case 18: self = .excused
+        case 19: self = .partOfWeek
         default: self = .unrecognized(rawValue)
         }
     }
@@ -94,6 +97,7 @@ public enum DayVerdict: Wire.OpenEnum {
         case .outage: 16
         case .hardlySeen: 17
         case .excused: 18
+        case .partOfWeek: 19
         case .unrecognized(let number): number
         }
     }
@@ -119,6 +123,7 @@ public enum DayVerdict: Wire.OpenEnum {
         case .outage: "outage"
         case .hardlySeen: "hardly_seen"
         case .excused: "excused"
+        case .partOfWeek: "part_of_week"
         case .unrecognized(let number): String(number)
         }
     }

@@ -7,7 +7,7 @@
 #endif
 
 #include "streaksnap/common/v1/admin.pb-c.h"
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[13] =
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[14] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -22,11 +22,12 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
   { "ADMIN_ACTION_KIND_LIST_STREAKS", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
   { "ADMIN_ACTION_KIND_READ_STREAK", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK", 12 },
+  { "ADMIN_ACTION_KIND_READ_MEDAL", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL", 13 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{0, 13}
+{0, 0},{0, 14}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[13] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[14] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
@@ -35,6 +36,7 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
   { "ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
   { "ADMIN_ACTION_KIND_READ_ACCOUNT", 2 },
+  { "ADMIN_ACTION_KIND_READ_MEDAL", 13 },
   { "ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_WALLET", 9 },
   { "ADMIN_ACTION_KIND_RESTORE_ACCOUNT", 5 },
@@ -49,9 +51,9 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  13,
+  14,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  13,
+  14,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
   1,
   streaksnap__common__v1__admin_action_kind__value_ranges,

@@ -1157,7 +1157,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__inspected_event__descr
   (ProtobufCMessageInit) streaksnap__streaks__v1__inspected_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__streaks__v1__day_verdict__enum_values_by_number[19] =
+static const ProtobufCEnumValue streaksnap__streaks__v1__day_verdict__enum_values_by_number[20] =
 {
   { "DAY_VERDICT_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_UNSPECIFIED", 0 },
   { "DAY_VERDICT_COMPLETED", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_COMPLETED", 1 },
@@ -1178,11 +1178,12 @@ static const ProtobufCEnumValue streaksnap__streaks__v1__day_verdict__enum_value
   { "DAY_VERDICT_OUTAGE", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_OUTAGE", 16 },
   { "DAY_VERDICT_HARDLY_SEEN", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_HARDLY_SEEN", 17 },
   { "DAY_VERDICT_EXCUSED", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_EXCUSED", 18 },
+  { "DAY_VERDICT_PART_OF_WEEK", "STREAKSNAP__STREAKS__V1__DAY_VERDICT__DAY_VERDICT_PART_OF_WEEK", 19 },
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__day_verdict__value_ranges[] = {
-{0, 0},{0, 19}
+{0, 0},{0, 20}
 };
-static const ProtobufCEnumValueIndex streaksnap__streaks__v1__day_verdict__enum_values_by_name[19] =
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__day_verdict__enum_values_by_name[20] =
 {
   { "DAY_VERDICT_COMPLETED", 1 },
   { "DAY_VERDICT_COVERED", 9 },
@@ -1197,6 +1198,7 @@ static const ProtobufCEnumValueIndex streaksnap__streaks__v1__day_verdict__enum_
   { "DAY_VERDICT_NOT_SCHEDULED", 15 },
   { "DAY_VERDICT_OPEN", 2 },
   { "DAY_VERDICT_OUTAGE", 16 },
+  { "DAY_VERDICT_PART_OF_WEEK", 19 },
   { "DAY_VERDICT_PAUSED", 13 },
   { "DAY_VERDICT_PROTECTED", 11 },
   { "DAY_VERDICT_RECOVERED", 7 },
@@ -1211,9 +1213,9 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__day_verdict__descriptor =
   "DayVerdict",
   "Streaksnap__Streaks__V1__DayVerdict",
   "streaksnap.streaks.v1",
-  19,
+  20,
   streaksnap__streaks__v1__day_verdict__enum_values_by_number,
-  19,
+  20,
   streaksnap__streaks__v1__day_verdict__enum_values_by_name,
   1,
   streaksnap__streaks__v1__day_verdict__value_ranges,
