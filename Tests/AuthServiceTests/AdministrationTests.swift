@@ -121,7 +121,7 @@ import Testing
         #expect(entries.last?.detail.hasSuffix(": Threats") == true && entries.first?.detail == "A mistake")
     }
 
-    @Test func `nobody suspends themselves, and an end must lie ahead within ten years`() async throws {
+    @Test func `no administrator suspends themselves, and an end must lie ahead within ten years`() async throws {
         let world = try await World.shared.value
         let admin = try await administrator(world)
         let client = client(world)
@@ -138,7 +138,7 @@ import Testing
         #expect(try await log(world, of: id, by: admin.id).isEmpty, "what was refused was not done")
     }
 
-    @Test func `who is no administrator gets 403 from each route, and a guest or nobody gets none either`() async throws {
+    @Test func `who is no administrator gets 403 from each route, and a caller without a token 401`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("jo")
         let id = try #require(person.user?.id)

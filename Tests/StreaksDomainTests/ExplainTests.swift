@@ -31,7 +31,7 @@ struct ExplainTests {
         try story.noon(1...2)
         try story.settle("2026-05-04T12:00:00Z")
         try story.post(Story.a, "2026-05-04T13:00:00Z")
-        try story.at("2026-05-04T14:00:00Z", .pause(Story.a, until: day(7)))
+        try story.at("2026-05-04T14:00:00Z", .pause(until: day(7)))
         try story.post(Story.a, "2026-05-07T13:00:00Z")
         try story.settle("2026-05-09T12:00:00Z")
         let it = try explained(story, "2026-05-09T12:00:00Z")

@@ -482,7 +482,7 @@ extension Auth {
         public var adminUsername: String
         /// `kind`.
         public var kind: Common.AdminActionKind
-        /// About whom; unset when it is about nobody.
+        /// About whom; unset when it is about no user.
         public var userID: UserID?
         /// Empty when there is none, or that account was removed.
         public var username: String

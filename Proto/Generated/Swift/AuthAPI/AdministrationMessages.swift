@@ -235,7 +235,7 @@ public struct AdminActionEntry: Sendable, Equatable {
     /// Empty when that account was removed.
     public var adminUsername: String = ""
     public var kind: CommonAPI.AdminActionKind = .unspecified
-    /// About whom; unset when it is about nobody.
+    /// About whom; unset when it is about no user.
     public var userID: Kernel.UserID? = nil
     /// Empty when there is none, or that account was removed.
     public var username: String = ""

@@ -5,7 +5,7 @@ internal import Bus
 internal import Kernel
 internal import ServiceRuntime
 
-/// Searches accounts for an administrator. Nobody is shown whose entry in the audit log is not stored.
+/// Searches accounts for an administrator. No account is shown whose entry in the audit log is not stored.
 struct ListAccounts: QueryHandler {
     let accounts: AccountSearchRepository
     let log: AdminLog

@@ -5,7 +5,7 @@ CREATE TABLE admin_action (
     admin_id uuid NOT NULL,
     -- AdminActionKind of the proto.
     kind smallint NOT NULL,
-    -- About whom; null when it is about nobody.
+    -- About whom; null when it is about no user.
     subject_id uuid,
     -- The reason that was given, or what was done exactly.
     detail text NOT NULL DEFAULT '',

@@ -8,7 +8,7 @@ struct AdminAction: Sendable {
     let id: AdminActionID
     let admin: UserID
     let kind: AdminActionKind
-    /// About whom; nil when it is about nobody.
+    /// About whom; nil when it is about no user.
     let subject: UserID?
     /// The reason that was given, or what was done exactly.
     var detail = ""

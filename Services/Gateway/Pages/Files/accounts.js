@@ -12,7 +12,7 @@ export function accounts({ q = "" }) {
     const list = pages(query("/api/admin/accounts", { q }), (data) => data.accounts, (one) =>
         h("li", {}, h("a", { class: "row", href: `#people/${one.user_id}` },
             h("strong", {}, one.display_name), h("span", { class: "quiet" }, `@${one.username}`), h("span", { class: "quiet" }, one.email),
-            h("span", {}, state(one.status), one.is_admin ? badge("admin", "ice") : null))), "Nobody was found.");
+            h("span", {}, state(one.status), one.is_admin ? badge("admin", "ice") : null))), "No account was found.");
     return [h("h1", {}, "People"), form, ...list];
 }
 

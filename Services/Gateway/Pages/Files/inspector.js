@@ -25,7 +25,7 @@ function summary({ streak: one, count_now: now }) {
     return h("section", { class: "card" },
         h("div", { class: "head" }, h("h2", {}, words(one.type)), state(one.status)),
         facts(["Count", h("span", { data: { role: "count" } }, `${now}${waits}`)], ["Longest", `${one.longest_count}`],
-            ["Members", one.members.length ? one.members.map((member, index) => [index ? ", " : "", person(member.user_id, member.username), member.time_zone ? ` (${member.time_zone})` : ""]) : "nobody"],
+            ["Members", one.members.length ? one.members.map((member, index) => [index ? ", " : "", person(member.user_id, member.username), member.time_zone ? ` (${member.time_zone})` : ""]) : "none"],
             ["Since", when(one.started_at)], ["Open date", one.open_date && `${one.open_date}, until ${when(one.deadline_at)}`], ["Last completed", one.last_completed_date],
             ["Broken", one.broken_at && [when(one.broken_at), one.broken_by ? [" by ", person(one.broken_by, one.members.find((m) => m.user_id === one.broken_by)?.username)] : ""]],
             ["Ended", one.ended_at && when(one.ended_at)], ["Settled", when(one.settled_at)], ["To be settled", when(one.next_due)], ["Id", h("code", {}, one.streak_id)]));

@@ -1,7 +1,7 @@
 package import Database
 package import Kernel
 
-/// What administrators read of streaks, whoever is a member (`inspector.proto`).
+/// What administrators read of streaks, of every user (`inspector.proto`).
 package enum InspectorReads {
     /// Up to `limit` streaks that a user is or was a member of, of every kind, the one that began last first.
     ///
