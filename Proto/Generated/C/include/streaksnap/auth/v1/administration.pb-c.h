@@ -16,7 +16,6 @@ PROTOBUF_C__BEGIN_DECLS
 
 #include "google/protobuf/timestamp.pb-c.h"
 #include "streaksnap/auth/v1/profiles.pb-c.h"
-#include "streaksnap/common/v1/admin.pb-c.h"
 #include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Auth__V1__ListAccountsRequest Streaksnap__Auth__V1__ListAccountsRequest;

@@ -16,7 +16,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 #include "google/protobuf/timestamp.pb-c.h"
 #include "streaksnap/billing/v1/billing.pb-c.h"
-#include "streaksnap/common/v1/admin.pb-c.h"
+#include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Billing__V1__EntitlementsChanged Streaksnap__Billing__V1__EntitlementsChanged;
 typedef struct Streaksnap__Billing__V1__RecoveryBalanceChanged Streaksnap__Billing__V1__RecoveryBalanceChanged;

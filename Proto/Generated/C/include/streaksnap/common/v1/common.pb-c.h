@@ -33,6 +33,23 @@ typedef struct Streaksnap__Common__V1__AwaitedEvent Streaksnap__Common__V1__Awai
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Common__V1__AdminActionKind {
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED = 0,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT = 1,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_ACCOUNT = 2,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_SUSPEND_ACCOUNT = 3,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIFT_SUSPENSION = 4,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_RESTORE_ACCOUNT = 5,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_SIGN_OUT_ACCOUNT = 6,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECIDE_REPORT = 7,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_CHANGE_WALLET = 8,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_WALLET = 9,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECIDE_MEDAL = 10,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_STREAKS = 11,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK = 12,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL = 13
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND)
+} Streaksnap__Common__V1__AdminActionKind;
 
 /* --- messages --- */
 
@@ -513,6 +530,7 @@ typedef void (*Streaksnap__Common__V1__AwaitedEvent_Closure)
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__common__v1__admin_action_kind__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__status__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__status_detail__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__empty__descriptor;

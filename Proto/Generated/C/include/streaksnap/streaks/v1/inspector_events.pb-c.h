@@ -15,7 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
-#include "streaksnap/common/v1/admin.pb-c.h"
+#include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Streaks__V1__StreaksAdminActed Streaksnap__Streaks__V1__StreaksAdminActed;
 
