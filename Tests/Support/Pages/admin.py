@@ -28,7 +28,7 @@ def refusals(it, email, other, password):
     page.click("[type=submit]")
     page.wait_for_selector("nav a[aria-current]")
     page.evaluate("location.hash = 'people/00000000-0000-7000-8000-000000000000'")
-    text(page, "main [role=alert]", "not found")
+    text(page, "main [role=alert]", "no such account")
     others = [one for one in it.watch.problems[before:] if "Failed to load resource" not in one]
     it.watch.problems[before:] = others
     page.context.close()
