@@ -16,7 +16,7 @@ struct ListAdminActions: QueryHandler {
             before: page.position.map { ($0.instant, $0.id()) },
             limit: page.limit + 1
         )
-        let (shown, meta) = page.entries(found) { PageCursor(after: $0.takenAt ?? .distantPast, $0.actionID) }
+        let (shown, meta) = page.entries(found) { PageCursor(after: $0.takenAt ?? .epoch, $0.actionID) }
         return ListAdminActionsReply(actions: shown, meta: meta)
     }
 }

@@ -44,7 +44,7 @@ struct RestoreAccount: MutationHandler {
         return try await mutations.once(context, request) { work in
             guard var life = try await lifecycle.repository.lock(user, work.sql) else { throw ServiceError.notFound("account") }
             try life.restore(now: work.now)
-            try await AdminLog.note(.restoreAccount, of: user, by: admin, context, work)
+            try await AdminLog.note(.restoreAccount, of: user, by: admin, "", context, work)
             let salt: OperationID = work.ids.make()
             let name = attempt == 0 ? nil : Username.proposal(email: oldName, attempt: attempt, salt: salt.low)
             let account = try await lifecycle.change(user, to: life, username: name, signOut: false, work)
