@@ -32,6 +32,8 @@ extension Common {
         public static let readStreak = AdminActionKind(rawValue: "read_streak")
         /// Was shown a wish for a medal, with the address.
         public static let readMedal = AdminActionKind(rawValue: "read_medal")
+        /// Was shown a report about the user.
+        public static let readReport = AdminActionKind(rawValue: "read_report")
 
         /// As it is written in JSON.
         public let rawValue: String

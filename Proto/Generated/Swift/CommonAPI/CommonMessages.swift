@@ -26,10 +26,12 @@ public enum AdminActionKind: Wire.OpenEnum {
     case readStreak
     /// Was shown a wish for a medal, with the address.
     case readMedal
+    /// Was shown a report about the user.
+    case readReport
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -47,6 +49,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 11: self = .listStreaks
         case 12: self = .readStreak
         case 13: self = .readMedal
+        case 14: self = .readReport
         default: self = .unrecognized(rawValue)
         }
     }
@@ -67,6 +70,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .listStreaks: 11
         case .readStreak: 12
         case .readMedal: 13
+        case .readReport: 14
         case .unrecognized(let number): number
         }
     }
@@ -87,6 +91,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .listStreaks: "list_streaks"
         case .readStreak: "read_streak"
         case .readMedal: "read_medal"
+        case .readReport: "read_report"
         case .unrecognized(let number): String(number)
         }
     }

@@ -1352,7 +1352,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descript
   (ProtobufCMessageInit) streaksnap__common__v1__awaited_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[14] =
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[15] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -1368,11 +1368,12 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_LIST_STREAKS", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
   { "ADMIN_ACTION_KIND_READ_STREAK", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_MEDAL", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL", 13 },
+  { "ADMIN_ACTION_KIND_READ_REPORT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_REPORT", 14 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{0, 14}
+{0, 0},{0, 15}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[14] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[15] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
@@ -1382,6 +1383,7 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
   { "ADMIN_ACTION_KIND_READ_ACCOUNT", 2 },
   { "ADMIN_ACTION_KIND_READ_MEDAL", 13 },
+  { "ADMIN_ACTION_KIND_READ_REPORT", 14 },
   { "ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_WALLET", 9 },
   { "ADMIN_ACTION_KIND_RESTORE_ACCOUNT", 5 },
@@ -1396,9 +1398,9 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  14,
+  15,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  14,
+  15,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
   1,
   streaksnap__common__v1__admin_action_kind__value_ranges,
