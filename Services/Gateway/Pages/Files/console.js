@@ -26,12 +26,20 @@ async function send(method, path, body, token) {
     if (method !== "GET") headers["Idempotency-Key"] = random(24);
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const content = body === undefined ? undefined : JSON.stringify(body);
-    const reply = await fetch(path, { method, headers, body: content }).catch(() => {
-        throw new Refusal(0, { code: "UNREACHABLE", message: "The server cannot be reached." });
-    });
-    const json = await reply.json().catch(() => null);
-    if (!json?.success) throw new Refusal(reply.status, json?.error);
-    return json;
+    for (let turn = 0; ; turn += 1) {
+        const reply = await fetch(path, { method, headers, body: content }).catch(() => {
+            throw new Refusal(0, { code: "UNREACHABLE", message: "The server cannot be reached." });
+        });
+        // Too many at once, or not in effect everywhere yet: the key makes a repeat safe. A long wait is shown instead.
+        const wait = Number(reply.headers.get("Retry-After")) || 1;
+        if ((reply.status === 503 || reply.status === 429) && wait <= 2 && turn < 6) {
+            await new Promise((done) => setTimeout(done, wait * 1000));
+            continue;
+        }
+        const json = await reply.json().catch(() => null);
+        if (!json?.success) throw new Refusal(reply.status, json?.error);
+        return json;
+    }
 }
 
 function keep(data) {
