@@ -45,6 +45,15 @@ def people(page, username, user):
     picture(page, "admin-person")
 
 
+def wallet(page):
+    page.click("[data-key=grant]")
+    page.fill("dialog [name=amount]", "5")
+    page.fill("dialog [name=reason]", "A gift")
+    page.click("dialog [type=submit]")
+    text(page, "[data-currency=coins]", "5")
+    text(page, "[data-role=wallet]", "A gift")
+
+
 def suspension(page):
     page.click("[data-key=suspend]")
     # Without a reason nothing is sent.
@@ -164,6 +173,7 @@ def main(address, email, other, password, username, user, streak, report):
         page = it.page()
         sign_in(it, page, email, password)
         people(page, username, user)
+        wallet(page)
         suspension(page)
         # Signed in again elsewhere, so that there is a session to end.
         reply = page.request.post(f"{address}/api/auth/login", data={"email": f"{username}@example.com", "password": password})

@@ -1,5 +1,5 @@
 // People: search, one account with its sessions and streaks, and what an administrator can do to it.
-import { ask, badge, facts, failure, field, input, pages, query, question, textarea, when, words } from "/pages/console.js";
+import { ask, badge, choice, facts, failure, field, input, pages, query, question, textarea, when, words } from "/pages/console.js";
 import { h } from "/pages/page.js";
 
 const tones = { active: "good", suspended: "warn", banned: "bad", deleted: "bad", broken: "bad", ended: "plain" };
@@ -32,7 +32,32 @@ export function account(id) {
             h("strong", {}, words(one.type)), h("span", {}, `count ${one.current_count}, longest ${one.longest_count}`),
             h("span", { class: "quiet" }, `since ${when(one.started_at)}`), h("span", {}, state(one.status)))), "No streaks.");
     const log = h("p", {}, h("a", { href: `#audit?user_id=${id}` }, "What administrators did about this person"));
-    return [h("h1", {}, "Person"), place, h("h2", {}, "Streaks"), ...streaks, log];
+    return [h("h1", {}, "Person"), place, h("h2", {}, "Wallet"), wallet(id), h("h2", {}, "Streaks"), ...streaks, log];
+}
+
+/// What a person has, the newest entries, and a way to give or take.
+function wallet(id) {
+    const base = `/api/admin/users/${id}/wallet`;
+    const place = h("section", { class: "card", data: { role: "wallet" } }, h("p", { class: "quiet", role: "status" }, "Loading …"));
+    async function load() {
+        try {
+            const { data } = await ask("GET", query(base, { limit: 5 }));
+            const balances = data.balances.map((one) => [words(one.currency), h("span", { class: "number", data: { currency: one.currency } }, `${one.balance}`)]);
+            const entries = data.entries.map((one) => h("li", {}, h("span", { class: "number" }, `${one.amount > 0 ? "+" : ""}${one.amount}`), ` ${words(one.type)}, ${when(one.created_at)} `, h("span", { class: "quiet" }, one.note ?? "")));
+            place.replaceChildren(facts(...balances), h("ul", {}, entries), h("div", { class: "choices" }, h("button", { class: "button small", data: { key: "grant" }, onclick: give }, "Give or take")));
+        } catch (error) {
+            place.replaceChildren(failure(error));
+        }
+    }
+    const give = () => question("Give or take", "The person’s wallet is changed at once.",
+        [field("What", choice("currency", [["coins", "coins"], ["recovery_tokens", "recovery tokens"]], "coins")),
+            field("How many, negative to take", input("amount", { type: "number", step: 1, min: -1000000, max: 1000000, required: true })),
+            field("Reason, for the audit log", textarea("reason", { required: true, minlength: 3, maxlength: 200 }))], "Change", async ({ currency, amount, reason }) => {
+            await ask("POST", `${base}/grants`, { currency, amount: Number(amount), reason });
+            await load();
+        });
+    load();
+    return place;
 }
 
 function details(data, load) {
