@@ -194,8 +194,8 @@ let services: [[Target]] = [
             Feature(
                 "Accounts",
                 blobs + [
-                    "BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto,
-                    logging,
+                    "BillingAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens", "OutgoingHTTP",
+                    "WorkPool", crypto, logging,
                 ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
@@ -226,7 +226,7 @@ let services: [[Target]] = [
             Feature("Progress", ["MediaAPI", "Replicas"]), Feature("Rewards", ["BillingAPI", "Replicas"]),
             Feature("Habits", ["MediaAPI", "Replicas"]), Feature("Teams", ["SocialAPI", "Replicas"]),
             Feature("PowerUps", ["Replicas"]), Feature("HabitSync", ["Replicas"]), Feature("Typed", ["MediaAPI", "Replicas"]),
-            Feature("Prompts", ["Replicas"]),
+            Feature("Prompts", ["Replicas"]), Feature("Inspector", ["Replicas"], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]

@@ -28,7 +28,9 @@ public struct BusPermissions: Sendable, Equatable {
 
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
-        "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
+        "auth": [
+            "core": ["billing", "streaks"], "accounts": ["billing", "social", "streaks"], "profiles": ["media", "social"],
+        ],
         "social": ["core": ["auth"], "circles": ["auth"], "safety": ["media"], "personal-data": ["auth"]],
         "streaks": [
             "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],

@@ -69,6 +69,8 @@ public enum Tag {
     public enum Subject {}
     /// What a moderator did; owned by `social`.
     public enum ModerationAction {}
+    /// What an administrator did, in the audit log; owned by `auth`.
+    public enum AdminAction {}
     /// A named group of users; owned by `social`.
     public enum Circle {}
     /// A code by which users join a circle; owned by `social`.
@@ -123,6 +125,8 @@ public typealias ReportID = ID<Tag.Report>
 public typealias SubjectID = ID<Tag.Subject>
 /// The id of what a moderator did.
 public typealias ModerationActionID = ID<Tag.ModerationAction>
+/// The id of an entry of the audit log of administrators.
+public typealias AdminActionID = ID<Tag.AdminAction>
 /// The id of a circle.
 public typealias CircleID = ID<Tag.Circle>
 /// The id of an invite to a circle.

@@ -13,7 +13,8 @@ public struct UnitOfWork: Sendable {
     /// Where new ids come from.
     public let ids: any IDSource
     private let trace: String
-    private let requestID: String
+    /// Of the client's request that this is done for, as in the logs; of what an event causes that of the request that caused the event.
+    public let requestID: String
     private let emission: Emission
     /// What protective events of it are for; nil when no reply waits for them.
     private let protection: ProtectionKey?

@@ -13,7 +13,11 @@ struct CursorTests {
         let path: String
         /// The other choices that decide what it has, each with its values.
         let filters: [String: [String]]
+        /// What it cannot do without: `user_id=…&`, or nothing.
+        var required = ""
         var description: String { path }
+        /// Its first page, of so many entries.
+        func page(limit: Int) -> String { "\(path)?\(required)limit=\(limit)" }
     }
 
     private struct People {
@@ -33,7 +37,7 @@ struct CursorTests {
         return try page["paths"].names.sorted().compactMap { path in
             let parameters = page["paths"][path]["get"]["parameters"].list
             guard parameters.contains(where: { $0["name"].string == "cursor" }) else { return nil }
-            var filters: [String: [String]] = [:]
+            var (filters, required): ([String: [String]], String) = ([:], "")
             for parameter in parameters where parameter["in"].string == "query" {
                 let name = try #require(parameter["name"].string)
                 // A language changes the words, not the list.
@@ -44,10 +48,11 @@ struct CursorTests {
                 }
                 let free = [
                     "q": "a", "category_id": people.category, "bbox": "0,0,9,9", "geohash": "u", "since": "2026-01-01T00:00:00Z",
-                    "author": people.ann.id, "lat": "1&lon=1&radius=9", "lon": "1&lat=1&radius=9", "radius": "9&lat=1&lon=1",
+                    "author": people.ann.id, "admin_id": people.ann.id, "user_id": people.ann.id, "lat": "1&lon=1&radius=9",
+                    "lon": "1&lat=1&radius=9", "radius": "9&lat=1&lon=1",
                 ]
                 if let free = free[name] {
-                    filters[name] = [free]
+                    if parameter["required"].bool == true { required += "\(name)=\(free)&" } else { filters[name] = [free] }
                     continue
                 }
                 let values = parameter["schema"]["enum"].list.compactMap(\.string).filter { $0 != "unspecified" }
@@ -58,7 +63,7 @@ struct CursorTests {
                 .replacing("{type}", with: "recipe_creation")
                 .replacing("{circle_id}", with: people.circle).replacing("{habit_id}", with: people.habit)
             try #require(!filled.contains("{"), "teach this test what fills \(path)")
-            return List(path: filled, filters: filters)
+            return List(path: filled, filters: filters, required: required)
         }
     }
 
@@ -122,6 +127,14 @@ struct CursorTests {
             let checkIn = try await person.post("/api/circles/\(circle)/check-in", "{}")
             try #require(checkIn.status == 200, "\(checkIn.text)")
         }
+        // The inspector shows a streak's dates: today's and one before it.
+        _ = try await home.sql(
+            """
+            INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
+            SELECT streak_id, user_id, on_date - 1, received_at, recorded_at, gen_random_uuid()
+            FROM streaks.contribution WHERE streak_id = '\(streak)'
+            """
+        )
         let (habit, category) = try await habits(of: ann)
         return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
     }
@@ -145,7 +158,7 @@ struct CursorTests {
         -> HTTPReply
     {
         let escaped = try #require(cursor.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
-        return try await reader.get("\(list.path)?limit=\(limit)\(filters)&cursor=\(escaped)")
+        return try await reader.get("\(list.page(limit: limit))\(filters)&cursor=\(escaped)")
     }
 
     private func isRefused(_ reply: HTTPReply) -> Bool {
@@ -158,9 +171,9 @@ struct CursorTests {
         for list in lists {
             // Notifications arrive a moment later.
             try await eventually("\(list) has a second page") {
-                try await reader.get("\(list.path)?limit=1").json["meta"]["next_cursor"].string != nil
+                try await reader.get(list.page(limit: 1)).json["meta"]["next_cursor"].string != nil
             }
-            cursors.append(try #require(try await reader.get("\(list.path)?limit=1").json["meta"]["next_cursor"].string))
+            cursors.append(try #require(try await reader.get(list.page(limit: 1)).json["meta"]["next_cursor"].string))
         }
         return cursors
     }

@@ -7,22 +7,6 @@ import Testing
 struct PageTests {
     private func address(_ home: Installation) -> String { "http://127.0.0.1:\(home.http.port)" }
 
-    /// Runs a script of `Tests/Support/Pages`, and gives what it prints.
-    private func play(_ script: String, _ arguments: [String], within limit: Duration) async throws -> String {
-        try #require(Command.find("chromium") != nil, "Chromium is missing; deploy/dev setup installs it")
-        let artefacts = URL(filePath: ".run/artefacts").standardizedFileURL
-        try FileManager.default.createDirectory(at: artefacts, withIntermediateDirectories: true)
-        let python = try await PythonPackages.browser.value
-        let result = try await run(
-            python,
-            [PythonPackages.file("Pages/\(script)")] + arguments,
-            environment: ["ARTEFACTS": artefacts.path],
-            within: limit
-        )
-        #expect(result.status == 0, "\(result.transcript.suffix(8_000))")
-        return result.text
-    }
-
     @Test func `the demo is played with two phones, and what its people have is documented to the field`() async throws {
         let home = try await Installation(["--dev-clock"])
         try await eventually("it says where the demo is") {
@@ -31,16 +15,16 @@ struct PageTests {
         let folder = try Installation.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let people = folder.appending(path: "people.json").path
-        let played = try await play("demo.py", [address(home), people], within: .seconds(900))
+        let played = try await PageScript.play("demo.py", [address(home), people], within: .seconds(900))
         #expect(played.hasSuffix("played\n"), "\(played)")
-        let read = try await play("replies.py", [address(home), people], within: .seconds(300))
+        let read = try await PageScript.play("replies.py", [address(home), people], within: .seconds(300))
         #expect(read.hasSuffix(" replies have the documented fields\n"), "\(read)")
         await home.guardian.end()
     }
 
     @Test func `the API is read, searched and tried in the page: light and dark, large and small, by keyboard`() async throws {
         let home = try await Installation.timeTravelling.value
-        let text = try await play("docs.py", [address(home)], within: .seconds(600))
+        let text = try await PageScript.play("docs.py", [address(home)], within: .seconds(600))
         #expect(text.hasSuffix("read\n"), "\(text)")
     }
 
@@ -49,7 +33,7 @@ struct PageTests {
         #expect(try await home.call("GET", "/demo").status == 404)
         #expect(!(Files.text(home.guardian.log) ?? "").contains("open \(address(home))/demo"))
         let ann = try await Person.register("ann", at: home)
-        let text = try await play("paste.py", [address(home), ann.token], within: .seconds(300))
+        let text = try await PageScript.play("paste.py", [address(home), ann.token], within: .seconds(300))
         #expect(text.hasSuffix("tried\n"), "\(text)")
     }
 
@@ -58,7 +42,7 @@ struct PageTests {
         let ann = try await Person.register("ann", at: home)
         let folder = try Installation.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
-        let text = try await play("snippets.py", [address(home), ann.token, folder.path], within: .seconds(300))
+        let text = try await PageScript.play("snippets.py", [address(home), ann.token, folder.path], within: .seconds(300))
         #expect(text.hasSuffix("copied\n"), "\(text)")
         let file = folder.appending(path: "Calls.swift").path
         let compiled = try await run(

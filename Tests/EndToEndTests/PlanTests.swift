@@ -29,6 +29,7 @@ struct PlanTests {
         try await nell.signIn()
         try await omar.signIn()
         try await visitEverything(nell, streak)
+        try await administer(nell, streak, at: home)
         for person in [zelda, omar] { #expect(try await person.delete().status == 200) }
         try await home.travel(days: 31)
         try await eventually("every service's statistics have arrived") {
@@ -52,6 +53,22 @@ struct PlanTests {
         )
         #expect(keys.isEmpty, "foreign keys that no index serves: to delete what they point at reads the whole table")
         await home.guardian.end()
+    }
+
+    /// Every list of the console.
+    private func administer(_ person: Person, _ streak: String, at home: Installation) async throws {
+        let admin = try await Person.administrator(at: home)
+        let account = "/api/admin/accounts/\(person.id)"
+        let paths = [
+            "/api/admin/accounts", "/api/admin/accounts?q=nell", "/api/admin/accounts?q=nell.@",
+            "/api/admin/accounts?q=\(person.id)",
+            account, "/api/admin/streaks?user_id=\(person.id)", "/api/admin/streaks/\(streak)",
+            "/api/admin/actions", "/api/admin/actions?admin_id=\(admin.id)", "/api/admin/actions?user_id=\(person.id)",
+        ]
+        for path in paths {
+            let reply = try await admin.get(path)
+            #expect(reply.status == 200, "\(path): \(reply.text)")
+        }
     }
 
     /// Every page of an app.

@@ -299,6 +299,13 @@ extension ClockTests {
             repeats: .firstAnswerOrSignedOut,
             storesReply: false
         )
-        try await walk.send("POST /api/admin/accounts/{user_id}/restore", ["user_id": zoe.id], by: admin.token)
+        let (ids, reason) = (["user_id": zoe.id], "{\"reason\":\"a repeat\"}")
+        let account = "/api/admin/accounts/{user_id}"
+        try await walk.send("POST \(account)/restore", ids, by: admin.token)
+        try await walk.send("POST \(account)/suspend", ids, by: admin.token, json: reason)
+        try await walk.send("DELETE \(account)/suspension", ids, by: admin.token, json: reason)
+        try await walk.send("DELETE \(account)/sessions", ids, by: admin.token)
+        let noted = try await walk.home.sql("SELECT count(*) FROM auth.admin_action WHERE subject_id = '\(zoe.id)'")
+        #expect(noted == "4", "each is in the audit log once")
     }
 }

@@ -8,6 +8,7 @@ import SocialAPI
 import SocialCore
 import StreaksAPI
 
+@testable import Outbox
 @testable import SocialFriends
 @testable import SocialSafety
 @testable import SocialService
@@ -23,6 +24,7 @@ struct Service: Sendable {
     private let streaks: FriendStreaks
     private let snaps: SnapsClient
     private let places: PlacesClient
+    private let work: UnitOfWorkFactory
     var posts: PostReports { PostReports(reports: reports) }
 
     init(database: Database, bus: any Caller, mutations: Mutations, keptFriendPages: Int = 1_000) {
@@ -35,6 +37,8 @@ struct Service: Sendable {
         snaps = SnapsClient(bus)
         places = PlacesClient(bus)
         self.mutations = mutations
+        let ids = UUIDv7Source(clock: SystemClock())
+        work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: nil)
     }
 
     var friendships: FriendshipRepository { core.friendships }
@@ -126,7 +130,7 @@ struct Service: Sendable {
     }
 
     func listReports(_ request: ListReportsRequest, context: CallContext) async throws -> ListReportsReply {
-        try await ListReports(reports: reports, profiles: core.profiles, places: places).handle(request, context)
+        try await ListReports(reports: reports, profiles: core.profiles, places: places, work: work).handle(request, context)
     }
 
     func actionReport(_ request: ActionReportRequest, context: CallContext) async throws -> ReportItem {

@@ -147,7 +147,7 @@ struct RewardTests {
             let first = try await ask.handle(request("1 Road"), world.by(ann)).reply
             let second = try await ask.handle(request("2 Road"), world.by(ann)).reply
             #expect(first.medalID == second.medalID && second.address?.line1 == "2 Road" && second.address?.country == "GB")
-            let list = ListMedals(database: world.database, profiles: world.core.profiles)
+            let list = ListMedals(database: world.database, profiles: world.core.profiles, work: world.work)
             #expect(try await list.handle(ListMedalsRequest(), world.by(admin, .admin)).medals.map(\.userID) == [ann])
             await #expect(throws: ServiceError.self) { _ = try await list.handle(ListMedalsRequest(), world.by(ann)) }
             let update = UpdateMedal(profiles: world.core.profiles, mutations: world.mutations)

@@ -55,9 +55,15 @@ package enum AccountsFeature {
             settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, exportReply]
                 + BlobSettings.all,
             migrations: [
-                MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
+                MigrationSet(
+                    "accounts",
+                    [
+                        Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql),
+                        Migration(version: 2, name: "admin_actions", sql: PackageResources.V0002_admin_actions_sql),
+                    ]
+                )
             ],
-            personalData: [.accounts]
+            personalData: [.accounts, .administration]
         ) { environment in try await AccountsParts(environment, declared()).all }
     }
 }

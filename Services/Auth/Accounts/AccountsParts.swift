@@ -28,6 +28,7 @@ struct AccountsParts {
     private let owner: OwnerProof
     private let mails: AccountMails
     private let email: EmailParts
+    private let administration: AdminParts
 
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let (settings, database) = (environment.settings, environment.database)
@@ -74,13 +75,14 @@ struct AccountsParts {
             owner: owner,
             sessions: (ender, revocations)
         )
+        administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations))
     }
 
     var all: FeatureParts {
         let revocations = revocations
         return FeatureParts(
-            endpoints: endpoints + email.endpoints,
-            consumers: [ModerationConsumer(lifecycle: lifecycle).handler],
+            endpoints: endpoints + email.endpoints + administration.endpoints,
+            consumers: [ModerationConsumer(lifecycle: lifecycle).handler] + AdminActionConsumers.all,
             jobs: jobs + email.jobs,
             protection: { while try await revocations.publishDue() == RevocationRepository.pageSize {} }
         )

@@ -16,6 +16,7 @@ package enum CoreFeature {
                 [
                     Migration(version: 1, name: "accounts", sql: PackageResources.V0001_accounts_sql),
                     Migration(version: 2, name: "rewards", sql: PackageResources.V0002_rewards_sql),
+                    Migration(version: 3, name: "search", sql: PackageResources.V0003_search_sql),
                 ]
             ),
         ],

@@ -2,7 +2,7 @@ public import Kernel
 
 /// Whether an account may be used, and what changes that (AU-7, SO-9).
 ///
-/// | | suspend | ban | suspension ends | delete | restore | purge |
+/// | | suspend | ban | suspension ends or is lifted | delete | restore | purge |
 /// |---|---|---|---|---|---|---|
 /// | active | suspended | banned | – | deleted | refused | – |
 /// | suspended | until the later end | banned | active | deleted | refused | – |
@@ -13,6 +13,8 @@ public struct AccountLife: Hashable, Sendable {
     public static let restorable = Interval.days(30)
     /// How long a suspension lasts unless its event says otherwise (SO-9).
     public static let suspension = Interval.days(7)
+    /// The longest suspension, 10 years; what is to last longer is a ban.
+    public static let longestSuspension = Interval.days(3_653)
 
     /// The numbers are those of the proto's AccountStatus.
     public enum Status: Int32, Hashable, Sendable, CaseIterable {
@@ -58,6 +60,16 @@ public struct AccountLife: Hashable, Sendable {
     /// Ends a suspension whose time is over.
     public mutating func liftSuspension(now: Instant) {
         if let end = suspendedUntil, end <= now { suspendedUntil = nil }
+    }
+
+    /// An administrator ends the suspension before its time; a ban stays.
+    ///
+    /// - Throws: `ACCOUNT_NOT_SUSPENDED`.
+    public mutating func lift() throws(ServiceError) {
+        guard suspendedUntil != nil else {
+            throw ServiceError(.failedPrecondition, "ACCOUNT_NOT_SUSPENDED", "This account is not suspended.")
+        }
+        suspendedUntil = nil
     }
 
     /// The owner deletes it; deleting it again changes nothing.

@@ -1,6 +1,8 @@
 internal import BillingAPI
 internal import Bus
+internal import CommonAPI
 internal import Kernel
+internal import Outbox
 internal import OutgoingHTTP
 internal import Runtime
 internal import ServiceRuntime
@@ -112,7 +114,7 @@ struct MoneyParts {
                 confirmations: Confirmations(purchases: purchases, questions: questions),
                 mutations: mutations
             ),
-            getUserWallet: GetUserWallet(wallets: wallets),
+            getUserWallet: GetUserWallet(wallets: wallets, work: environment.work),
             grantToUser: GrantToUser(ledger: ledger, customers: customers, mutations: mutations, logger: environment.logger)
         )
     }
@@ -140,5 +142,27 @@ extension CallContext {
             throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
         }
         return user
+    }
+}
+
+extension BillingAdminActed {
+    /// What an administrator does in this transaction, for the audit log, which lies in `auth`.
+    init(
+        _ kind: AdminActionKind,
+        of user: UserID,
+        by admin: UserID,
+        _ detail: String,
+        _ context: CallContext,
+        _ work: UnitOfWork
+    ) {
+        self.init(
+            actionID: work.ids.make(),
+            adminID: admin,
+            kind: kind,
+            userID: user,
+            detail: detail,
+            takenAt: work.now,
+            requestID: context.requestID
+        )
     }
 }

@@ -3,7 +3,8 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
 
-/// Pages for browsers: `/docs` shows the API (PF-6), `/demo` plays the product. What they are made of lies in `Pages/`.
+/// Pages for browsers: `/docs` shows the API (PF-6), `/admin` is the console of administrators, `/demo` plays the product. What they are made
+/// of lies in `Pages/`.
 ///
 /// They use the API as every client does, with the rights of who is signed in. Nothing of them comes from another server.
 struct PageRoutes: Sendable {

@@ -72,6 +72,7 @@ enum OpenAPIGateway {
                 ]
             ),
             ("/openapi.json", ["get": document("gatewayOpenAPI", "This description", "application/json")]),
+            ("/admin", ["get": document("gatewayConsole", "The console of administrators", "text/html")]),
             ("/docs", ["get": document("gatewayDocs", "The routes as a page to read and to try", "text/html")]),
             ("/media/{key}", ["get": media]),
         ]

@@ -62,7 +62,12 @@ package enum SafetyFeature {
                 posts: posts,
                 mutations: mutations
             ),
-            listReports: ListReports(reports: reports, profiles: core.profiles, places: places),
+            listReports: ListReports(
+                reports: reports,
+                profiles: core.profiles,
+                places: places,
+                work: environment.work
+            ),
             actionReport: ActionReport(reports: reports, profiles: core.profiles, posts: posts, mutations: mutations),
             listBlockSnapshots: ListBlockSnapshots(blocks: core.blocks)
         )

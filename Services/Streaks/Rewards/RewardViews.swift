@@ -76,16 +76,3 @@ extension ServiceError {
     )
     static let medalAlreadySent = ServiceError(.failedPrecondition, "MEDAL_ALREADY_SENT", "This medal is on its way already.")
 }
-
-extension CallContext {
-    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
-    ///
-    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
-    func requireAdmin() throws(ServiceError) -> UserID {
-        let user = try requireUser()
-        guard principal?.role == .admin else {
-            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-        }
-        return user
-    }
-}

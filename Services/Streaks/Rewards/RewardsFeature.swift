@@ -33,7 +33,11 @@ package enum RewardsFeature {
                         profiles: core.profiles,
                         clock: environment.clock
                     ),
-                    listMedals: ListMedals(database: environment.database, profiles: core.profiles),
+                    listMedals: ListMedals(
+                        database: environment.database,
+                        profiles: core.profiles,
+                        work: environment.work
+                    ),
                     updateMedal: UpdateMedal(profiles: core.profiles, mutations: mutations)
                 ),
                 consumers: [PlanConsumer.handler],

@@ -11,6 +11,7 @@ internal import StreaksHabitReminders
 internal import StreaksHabitStatistics
 internal import StreaksHabitSync
 internal import StreaksHabits
+internal import StreaksInspector
 internal import StreaksLeaderboards
 internal import StreaksMutual
 internal import StreaksPowerUps
@@ -37,6 +38,7 @@ public enum StreaksModule: ServiceModule {
         HabitStatisticsFeature.feature(extensions),
         HabitFilesFeature.feature(extensions),
         HabitSyncFeature.feature(extensions),
+        InspectorFeature.feature(extensions),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 

@@ -2,6 +2,46 @@
 
 
 extension Common {
+    /// What an administrator did. The audit log of all services lies in `auth`; the numbers are stored in it.
+    public struct AdminActionKind: OpenEnum {
+        /// `unspecified`
+        public static let unspecified = AdminActionKind(rawValue: "unspecified")
+        /// Was shown the account in a list.
+        public static let listAccount = AdminActionKind(rawValue: "list_account")
+        /// `read_account`
+        public static let readAccount = AdminActionKind(rawValue: "read_account")
+        /// `suspend_account`
+        public static let suspendAccount = AdminActionKind(rawValue: "suspend_account")
+        /// `lift_suspension`
+        public static let liftSuspension = AdminActionKind(rawValue: "lift_suspension")
+        /// `restore_account`
+        public static let restoreAccount = AdminActionKind(rawValue: "restore_account")
+        /// `sign_out_account`
+        public static let signOutAccount = AdminActionKind(rawValue: "sign_out_account")
+        /// Decided about a report.
+        public static let decideReport = AdminActionKind(rawValue: "decide_report")
+        /// Gave coins or recovery tokens, or took back what was given.
+        public static let changeWallet = AdminActionKind(rawValue: "change_wallet")
+        /// `read_wallet`
+        public static let readWallet = AdminActionKind(rawValue: "read_wallet")
+        /// Noted that a medal was sent, or why not.
+        public static let decideMedal = AdminActionKind(rawValue: "decide_medal")
+        /// Was shown the streaks of a person.
+        public static let listStreaks = AdminActionKind(rawValue: "list_streaks")
+        /// Read the ledger of a streak.
+        public static let readStreak = AdminActionKind(rawValue: "read_streak")
+        /// Was shown a wish for a medal, with the address.
+        public static let readMedal = AdminActionKind(rawValue: "read_medal")
+        /// Was shown a report about the user.
+        public static let readReport = AdminActionKind(rawValue: "read_report")
+
+        /// As it is written in JSON.
+        public let rawValue: String
+
+        /// Any value, also one that this client does not know.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
     /// What every user may know of another. Of a user who may not be seen (deleted, suspended, banned) the
     /// username is empty, and `display_name` says that the account is unavailable.
     public struct UserSummary: Codable, Hashable, Sendable {

@@ -6,6 +6,8 @@ extension ErrorCode {
     public static let accountBanned = ErrorCode(rawValue: "ACCOUNT_BANNED")
     /// `ACCOUNT_NOT_DELETED`
     public static let accountNotDeleted = ErrorCode(rawValue: "ACCOUNT_NOT_DELETED")
+    /// `ACCOUNT_NOT_SUSPENDED`
+    public static let accountNotSuspended = ErrorCode(rawValue: "ACCOUNT_NOT_SUSPENDED")
     /// `ACCOUNT_SCHEDULED_FOR_DELETION`
     public static let accountScheduledForDeletion = ErrorCode(rawValue: "ACCOUNT_SCHEDULED_FOR_DELETION")
     /// `ACCOUNT_SUSPENDED`

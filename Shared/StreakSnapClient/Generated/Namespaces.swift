@@ -76,10 +76,10 @@ extension StreakSnap {
     /// A user's habits: what they are, what was done of them, and the screens that show it (HA-*). Every date is one of the user's own clock. A habit's
     /// id and a completion's may be made by the client, so that it can show them before the request has arrived; another user may have the same.
     public var habits: Streaks.HabitsMethods { Streaks.HabitsMethods(self) }
-    /// Who has the longest running streaks (CI-7).
-    public var leaderboards: Streaks.LeaderboardsMethods { Streaks.LeaderboardsMethods(self) }
     /// Streaks of two friends: a photo each, every date (MS-*, RC-*).
     public var mutual: Streaks.MutualMethods { Streaks.MutualMethods(self) }
+    /// Who has the longest running streaks (CI-7).
+    public var leaderboards: Streaks.LeaderboardsMethods { Streaks.LeaderboardsMethods(self) }
     /// What users hold for their streaks, and what becomes of what they use (TS-3, BI-5).
     public var powerUps: Streaks.PowerUpsMethods { Streaks.PowerUpsMethods(self) }
     /// What streaks come to: milestones of every kind (MC-1); achievements, statistics and the year of mutual streaks (MS-7).
@@ -97,12 +97,17 @@ extension StreakSnap {
 extension AdminMethods {
     /// Accounts and sessions: registration, sign-in, guests, deletion and restoration (AU-1 … AU-8).
     public var accounts: Auth.AccountsAdminMethods { Auth.AccountsAdminMethods(client) }
+    /// What administrators see of accounts and do to them. Everything of it, reading too, is in the audit log.
+    public var administration: Auth.AdministrationAdminMethods { Auth.AdministrationAdminMethods(client) }
     /// Coins, the catalogue and purchases (BI-3 to BI-5).
     public var store: Billing.StoreAdminMethods { Billing.StoreAdminMethods(client) }
     /// Blocks, reports and moderation (SO-7 to SO-9).
     public var safety: Social.SafetyAdminMethods { Social.SafetyAdminMethods(client) }
     /// Figures about the streaks of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
     public var analytics: Streaks.AnalyticsAdminMethods { Streaks.AnalyticsAdminMethods(client) }
+    /// Why a streak stands where it stands, for administrators: its ledger date by date, with the verdict of the same fold that the product
+    /// shows. Each reading is an entry of the audit log.
+    public var inspector: Streaks.InspectorAdminMethods { Streaks.InspectorAdminMethods(client) }
     /// What check-ins earn: badges, unlocks, the Hall of Fame and the medal of a year (CI-5).
     public var rewards: Streaks.RewardsAdminMethods { Streaks.RewardsAdminMethods(client) }
 }

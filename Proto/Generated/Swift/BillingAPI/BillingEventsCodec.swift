@@ -2,6 +2,7 @@
 
 internal import CContracts
 internal import CProtobufC
+internal import CommonAPI
 public import Wire
 
 extension EntitlementsChanged: Wire.CMessage {
@@ -100,6 +101,44 @@ extension PurchaseCompleted: Wire.CMessage {
         if let value = self.purchasedAt {
             c.pointee.purchased_at = try storeTimestamp(value, arena, "purchased_at")
         }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension BillingAdminActed: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.BillingAdminActed" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__BillingAdminActed()
+        streaksnap__billing__v1__billing_admin_acted__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__BillingAdminActed.self)
+        self.actionID = try Wire.Decode.id(c.pointee.action_id, "action_id", unreadable)
+        self.adminID = try Wire.Decode.id(c.pointee.admin_id, "admin_id", unreadable)
+        self.kind = CommonAPI.AdminActionKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.detail = try Wire.Decode.string(c.pointee.detail, "detail")
+        if let stored = c.pointee.taken_at {
+            self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
+        }
+        self.requestID = try Wire.Decode.string(c.pointee.request_id, "request_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__BillingAdminActed.self)
+        streaksnap__billing__v1__billing_admin_acted__init(c)
+        c.pointee.action_id = arena.id(self.actionID)
+        c.pointee.admin_id = arena.id(self.adminID)
+        c.pointee.kind = Streaksnap__Common__V1__AdminActionKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.detail.isEmpty { c.pointee.detail = try arena.string(self.detail, "detail") }
+        if let value = self.takenAt {
+            c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
+        }
+        if !self.requestID.isEmpty { c.pointee.request_id = try arena.string(self.requestID, "request_id") }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -20,3 +20,11 @@ extension PurchaseCompleted {
         violations.id(self.purchaseID, at: path, "purchase_id")
     }
 }
+
+extension BillingAdminActed {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.actionID, at: path, "action_id")
+        violations.id(self.adminID, at: path, "admin_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}

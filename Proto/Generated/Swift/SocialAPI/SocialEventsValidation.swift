@@ -110,3 +110,11 @@ extension CircleInvitationSent {
         violations.id(self.toUserID, at: path, "to_user_id")
     }
 }
+
+extension SocialAdminActed {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.actionID, at: path, "action_id")
+        violations.id(self.adminID, at: path, "admin_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}

@@ -14,11 +14,12 @@ struct RestoreAccount: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: RestoreAccountRequest, _ context: CallContext) async throws -> Once<RestoreAccountReply> {
+        let admin = try context.requireAdmin()
         guard let name = try await accounts.find(request.userID)?.username else { throw ServiceError.notFound("account") }
         var attempt = 0
         while true {
             do {
-                return try await restore(request, name, attempt: attempt, context)
+                return try await restore(request, name, by: admin, attempt: attempt, context)
             } catch let error as DatabaseError where error.isUniqueViolation("account_email_key") {
                 throw ServiceError(
                     .alreadyExists,
@@ -35,6 +36,7 @@ struct RestoreAccount: MutationHandler {
     private func restore(
         _ request: RestoreAccountRequest,
         _ oldName: String,
+        by admin: UserID,
         attempt: Int,
         _ context: CallContext
     ) async throws -> Once<RestoreAccountReply> {
@@ -42,6 +44,7 @@ struct RestoreAccount: MutationHandler {
         return try await mutations.once(context, request) { work in
             guard var life = try await lifecycle.repository.lock(user, work.sql) else { throw ServiceError.notFound("account") }
             try life.restore(now: work.now)
+            try await AdminLog.note(.restoreAccount, of: user, by: admin, "", context, work)
             let salt: OperationID = work.ids.make()
             let name = attempt == 0 ? nil : Username.proposal(email: oldName, attempt: attempt, salt: salt.low)
             let account = try await lifecycle.change(user, to: life, username: name, signOut: false, work)

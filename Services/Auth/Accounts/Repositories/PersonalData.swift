@@ -15,6 +15,35 @@ extension PersonalData {
         ]
     ) { _ in ErasureSteps(before: { user, work in try await DataExportRepository.withdraw(user, work.sql) }) }
 
+    /// The audit log of administrators. It comes before the account is gone.
+    static let administration = PersonalData([
+        PersonalTable(
+            "admin_action",
+            users: [
+                "admin_id": .keep("who did what as an administrator stays, to be answered for"),
+                "subject_id": .keep("that an administrator did something about the account stays; the words about it go"),
+            ],
+            references: ["id"],
+            exports: [
+                PersonalExport(
+                    "admin_actions",
+                    [
+                        .value(
+                            "action",
+                            """
+                            CASE kind WHEN 1 THEN 'listed' WHEN 2 THEN 'read' WHEN 3 THEN 'suspended'
+                            WHEN 4 THEN 'suspension_lifted' WHEN 5 THEN 'restored' WHEN 6 THEN 'signed_out'
+                            WHEN 7 THEN 'report_decided' WHEN 8 THEN 'wallet_changed' WHEN 9 THEN 'wallet_read'
+                            WHEN 10 THEN 'medal_decided' WHEN 13 THEN 'medal_read' WHEN 14 THEN 'report_read'
+                            ELSE 'streaks_read' END
+                            """
+                        ), "taken_at",
+                    ]
+                ) { "subject_id = \($0)" }
+            ]
+        )
+    ]) { _ in ErasureSteps(before: { user, work in try await AdminActionRepository.deleteDetails(about: user, work.sql) }) }
+
     private static let session = PersonalTable(
         "session",
         users: ["account_id": .delete],

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import AuthDomain
 internal import Database
 internal import Kernel
@@ -90,6 +91,25 @@ struct SessionRepository: Sendable {
             WHERE account_id = \(account) AND revoked_at IS NULL AND id IS DISTINCT FROM \(kept) RETURNING id
             """
         ).map { try $0.decode(as: SessionID.self) }
+    }
+
+    /// The open sessions of an account, the one used last first, 100 at most.
+    func open(of account: UserID, now: Instant) async throws -> [AdminSession] {
+        try await database.query(
+            """
+            SELECT id, created_at, expires_at FROM session
+            WHERE account_id = \(account) AND revoked_at IS NULL AND expires_at > \(now) ORDER BY expires_at DESC, id LIMIT 100
+            """
+        ).map { row in
+            let (id, created, expires) = try row.decode(as: (SessionID.self, Instant.self, Instant.self))
+            // Each pair of tokens moves the end by the whole lifetime.
+            return AdminSession(
+                sessionID: id,
+                createdAt: created,
+                lastUsedAt: expires - RefreshFamily.lifetime,
+                expiresAt: expires
+            )
+        }
     }
 
     /// Whose session a refresh token belongs to; nil for a token that was never issued.

@@ -12,6 +12,11 @@ package struct LifecycleRepository: Sendable {
         try await sql.query("\(Self.selection(of: id)) FOR UPDATE").first.map(Self.life)
     }
 
+    /// Whether an account may be used, as it is at this moment; nil when there is none.
+    package func find(_ id: UserID) async throws -> AccountLife? {
+        try await database.query(Self.selection(of: id)).first.map(Self.life)
+    }
+
     /// The account that an e-mail signs in to: its present owner's; without one, the account with it that was deleted last (AU-7).
     package func accountToSignIn(email: String) async throws -> Account? {
         let key = AccountRepository.key(ofEmail: email)

@@ -6,7 +6,7 @@ internal import Logging
 internal import Outbox
 internal import ServiceRuntime
 
-/// BI-3: a grant or a reversal by an administrator, with the reason and who did it, in the ledger and in the log.
+/// BI-3: a grant or a reversal by an administrator, with the reason and who did it, in the ledger, in the log and in the audit log.
 struct GrantToUser: MutationHandler {
     let ledger: LedgerRepository
     let customers: Customers
@@ -30,6 +30,8 @@ struct GrantToUser: MutationHandler {
                     "entry": "\(posted.id)", "reason": "\(request.reason)", "request_id": "\(context.requestID)",
                 ]
             )
+            let change = "\(posting.amount) \(currency): \(request.reason)"
+            try await work.emit(BillingAdminActed(.changeWallet, of: request.userID, by: admin, change, context, work))
             return GrantToUserReply(
                 entry: WalletEntry(row, withActor: true),
                 balance: WalletBalance(currency: Currency(rawValue: currency.rawValue), balance: posted.balance)

@@ -1,19 +1,21 @@
 internal import Bus
 internal import Kernel
 internal import MediaAPI
+internal import Outbox
 internal import Replicas
 internal import ServiceRuntime
 internal import SocialAPI
 internal import SocialDomain
 
-/// Reports of one status for moderators, newest first (SO-9), those of posts with their pictures.
+/// Reports of one status for moderators, newest first (SO-9), those of posts with their pictures. Each that is shown is noted for the audit log.
 struct ListReports: QueryHandler {
     let reports: ReportRepository
     let profiles: ProfileReplica
     let places: PlacesClient
+    let work: UnitOfWorkFactory
 
     func handle(_ request: ListReportsRequest, _ context: CallContext) async throws -> ListReportsReply {
-        _ = try context.requireModerator()
+        let moderator = try context.requireModerator()
         let status = Moderation.Status(rawValue: request.status.rawValue) ?? .pending
         // The default and the same status are one list, and an offset is a place in it.
         var list = request
@@ -29,6 +31,21 @@ struct ListReports: QueryHandler {
         let (shown, meta) = page.entries(found) { PageCursor(after: $0.createdAt, $0.id) }
         let owners = try await profiles.profiles(shown.map(\.owner), context: context)
         let posts = try await posts(of: shown, context)
+        try await work.run(context) { work in
+            for report in shown {
+                try await work.emit(
+                    SocialAdminActed(
+                        actionID: work.ids.make(),
+                        adminID: moderator,
+                        kind: .readReport,
+                        userID: report.owner,
+                        detail: "report \(report.id)",
+                        takenAt: work.now,
+                        requestID: context.requestID
+                    )
+                )
+            }
+        }
         return ListReportsReply(
             reports: shown.map { report in
                 var item = ReportItem(report, owners[report.owner])

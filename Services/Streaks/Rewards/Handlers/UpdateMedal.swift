@@ -3,6 +3,7 @@ internal import Kernel
 internal import Replicas
 internal import ServiceRuntime
 internal import StreaksAPI
+internal import StreaksCore
 
 /// Notes that a medal was sent or why not (CI-5). What was sent stays sent; its tracking code can be corrected.
 struct UpdateMedal: MutationHandler {
@@ -23,6 +24,8 @@ struct UpdateMedal: MutationHandler {
             medal.trackingCode = request.trackingCode ?? medal.trackingCode
             medal.note = request.note
             try await MedalRepository.store(medal, work.sql)
+            let words = "\(request.status): \(request.note ?? "")"
+            try await AdminReport.emit(.decideMedal, of: [medal.user], by: admin, words, context, work)
             return AdminMedal(medal, try await profiles.known([medal.user], work.sql)[medal.user])
         }
     }

@@ -502,6 +502,51 @@ void   streaksnap__social__v1__circle_invitation_sent__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__circle_invitation_sent__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__social_admin_acted__init
+                     (Streaksnap__Social__V1__SocialAdminActed         *message)
+{
+  static const Streaksnap__Social__V1__SocialAdminActed init_value = STREAKSNAP__SOCIAL__V1__SOCIAL_ADMIN_ACTED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__social_admin_acted__get_packed_size
+                     (const Streaksnap__Social__V1__SocialAdminActed *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__social_admin_acted__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__social_admin_acted__pack
+                     (const Streaksnap__Social__V1__SocialAdminActed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__social_admin_acted__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__social_admin_acted__pack_to_buffer
+                     (const Streaksnap__Social__V1__SocialAdminActed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__social_admin_acted__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__SocialAdminActed *
+       streaksnap__social__v1__social_admin_acted__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__SocialAdminActed *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__social_admin_acted__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__social_admin_acted__free_unpacked
+                     (Streaksnap__Social__V1__SocialAdminActed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__social_admin_acted__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_request_sent__field_descriptors[4] =
 {
   {
@@ -1490,6 +1535,122 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__circle_invitation_sent_
   streaksnap__social__v1__circle_invitation_sent__field_indices_by_name,
   1,  streaksnap__social__v1__circle_invitation_sent__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__circle_invitation_sent__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__social_admin_acted__field_descriptors[7] =
+{
+  {
+    "action_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, action_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "admin_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, admin_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, kind),
+    &streaksnap__common__v1__admin_action_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "detail",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, detail),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "taken_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, taken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "request_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SocialAdminActed, request_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__social_admin_acted__field_indices_by_name[] = {
+  0,   /* field[0] = action_id */
+  1,   /* field[1] = admin_id */
+  4,   /* field[4] = detail */
+  2,   /* field[2] = kind */
+  6,   /* field[6] = request_id */
+  5,   /* field[5] = taken_at */
+  3,   /* field[3] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__social_admin_acted__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__social_admin_acted__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.SocialAdminActed",
+  "SocialAdminActed",
+  "Streaksnap__Social__V1__SocialAdminActed",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__SocialAdminActed),
+  7,
+  streaksnap__social__v1__social_admin_acted__field_descriptors,
+  streaksnap__social__v1__social_admin_acted__field_indices_by_name,
+  1,  streaksnap__social__v1__social_admin_acted__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__social_admin_acted__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__social__v1__circle_change__enum_values_by_number[9] =

@@ -16,10 +16,12 @@ PROTOBUF_C__BEGIN_DECLS
 
 #include "google/protobuf/timestamp.pb-c.h"
 #include "streaksnap/billing/v1/billing.pb-c.h"
+#include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Billing__V1__EntitlementsChanged Streaksnap__Billing__V1__EntitlementsChanged;
 typedef struct Streaksnap__Billing__V1__RecoveryBalanceChanged Streaksnap__Billing__V1__RecoveryBalanceChanged;
 typedef struct Streaksnap__Billing__V1__PurchaseCompleted Streaksnap__Billing__V1__PurchaseCompleted;
+typedef struct Streaksnap__Billing__V1__BillingAdminActed Streaksnap__Billing__V1__BillingAdminActed;
 
 
 /* --- enums --- */
@@ -68,6 +70,22 @@ struct  Streaksnap__Billing__V1__PurchaseCompleted
 #define STREAKSNAP__BILLING__V1__PURCHASE_COMPLETED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__purchase_completed__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Billing__V1__BillingAdminActed
+{
+  ProtobufCMessage base;
+  char *action_id;
+  char *admin_id;
+  Streaksnap__Common__V1__AdminActionKind kind;
+  char *user_id;
+  char *detail;
+  Google__Protobuf__Timestamp *taken_at;
+  char *request_id;
+};
+#define STREAKSNAP__BILLING__V1__BILLING_ADMIN_ACTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__billing_admin_acted__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Billing__V1__EntitlementsChanged methods */
@@ -127,6 +145,25 @@ Streaksnap__Billing__V1__PurchaseCompleted *
 void   streaksnap__billing__v1__purchase_completed__free_unpacked
                      (Streaksnap__Billing__V1__PurchaseCompleted *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__BillingAdminActed methods */
+void   streaksnap__billing__v1__billing_admin_acted__init
+                     (Streaksnap__Billing__V1__BillingAdminActed         *message);
+size_t streaksnap__billing__v1__billing_admin_acted__get_packed_size
+                     (const Streaksnap__Billing__V1__BillingAdminActed   *message);
+size_t streaksnap__billing__v1__billing_admin_acted__pack
+                     (const Streaksnap__Billing__V1__BillingAdminActed   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__billing_admin_acted__pack_to_buffer
+                     (const Streaksnap__Billing__V1__BillingAdminActed   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__BillingAdminActed *
+       streaksnap__billing__v1__billing_admin_acted__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__billing_admin_acted__free_unpacked
+                     (Streaksnap__Billing__V1__BillingAdminActed *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Billing__V1__EntitlementsChanged_Closure)
@@ -138,6 +175,9 @@ typedef void (*Streaksnap__Billing__V1__RecoveryBalanceChanged_Closure)
 typedef void (*Streaksnap__Billing__V1__PurchaseCompleted_Closure)
                  (const Streaksnap__Billing__V1__PurchaseCompleted *message,
                   void *closure_data);
+typedef void (*Streaksnap__Billing__V1__BillingAdminActed_Closure)
+                 (const Streaksnap__Billing__V1__BillingAdminActed *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -147,6 +187,7 @@ typedef void (*Streaksnap__Billing__V1__PurchaseCompleted_Closure)
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_completed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__billing_admin_acted__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -15,6 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/common/v1/common.pb-c.h"
 #include "streaksnap/social/v1/circles.pb-c.h"
 #include "streaksnap/social/v1/safety.pb-c.h"
 
@@ -29,6 +30,7 @@ typedef struct Streaksnap__Social__V1__ModerationActionTaken Streaksnap__Social_
 typedef struct Streaksnap__Social__V1__PostStandingChanged Streaksnap__Social__V1__PostStandingChanged;
 typedef struct Streaksnap__Social__V1__CircleChanged Streaksnap__Social__V1__CircleChanged;
 typedef struct Streaksnap__Social__V1__CircleInvitationSent Streaksnap__Social__V1__CircleInvitationSent;
+typedef struct Streaksnap__Social__V1__SocialAdminActed Streaksnap__Social__V1__SocialAdminActed;
 
 
 /* --- enums --- */
@@ -237,6 +239,22 @@ struct  Streaksnap__Social__V1__CircleInvitationSent
 #define STREAKSNAP__SOCIAL__V1__CIRCLE_INVITATION_SENT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__circle_invitation_sent__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__SocialAdminActed
+{
+  ProtobufCMessage base;
+  char *action_id;
+  char *admin_id;
+  Streaksnap__Common__V1__AdminActionKind kind;
+  char *user_id;
+  char *detail;
+  Google__Protobuf__Timestamp *taken_at;
+  char *request_id;
+};
+#define STREAKSNAP__SOCIAL__V1__SOCIAL_ADMIN_ACTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__social_admin_acted__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Social__V1__FriendRequestSent methods */
@@ -448,6 +466,25 @@ Streaksnap__Social__V1__CircleInvitationSent *
 void   streaksnap__social__v1__circle_invitation_sent__free_unpacked
                      (Streaksnap__Social__V1__CircleInvitationSent *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__SocialAdminActed methods */
+void   streaksnap__social__v1__social_admin_acted__init
+                     (Streaksnap__Social__V1__SocialAdminActed         *message);
+size_t streaksnap__social__v1__social_admin_acted__get_packed_size
+                     (const Streaksnap__Social__V1__SocialAdminActed   *message);
+size_t streaksnap__social__v1__social_admin_acted__pack
+                     (const Streaksnap__Social__V1__SocialAdminActed   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__social_admin_acted__pack_to_buffer
+                     (const Streaksnap__Social__V1__SocialAdminActed   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__SocialAdminActed *
+       streaksnap__social__v1__social_admin_acted__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__social_admin_acted__free_unpacked
+                     (Streaksnap__Social__V1__SocialAdminActed *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__FriendRequestSent_Closure)
@@ -483,6 +520,9 @@ typedef void (*Streaksnap__Social__V1__CircleChanged_Closure)
 typedef void (*Streaksnap__Social__V1__CircleInvitationSent_Closure)
                  (const Streaksnap__Social__V1__CircleInvitationSent *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__SocialAdminActed_Closure)
+                 (const Streaksnap__Social__V1__SocialAdminActed *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -501,6 +541,7 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_actio
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__post_standing_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__circle_invitation_sent__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__social_admin_acted__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The console of administrators, used in headless Chromium. Pictures of it are in `.run/artefacts`, to be looked at.
+struct ConsoleTests {
+    @Test func `an administrator finds a person, reads why a streak stands, suspends, decides, and all of it is in the log`()
+        async throws
+    {
+        let home = try await Installation.shared.value
+        let admin = try await Person.administrator(at: home)
+        let (ida, kurt) = (try await Person.register("ida", at: home), try await Person.register("kurt", at: home))
+        let streak = try await ida.befriend(kurt)
+        for person in [ida, kurt] { try #require(try await person.upload(try Photos.jpeg(91), to: streak).status == 201) }
+        let report =
+            "{\"subject_type\":\"user\",\"subject_id\":\"\(ida.id)\",\"reason\":\"spam\",\"description\":\"Again and again.\"}"
+        let filed = try await kurt.post("/api/reports", report)
+        let reportID = try #require(filed.data["report_id"].string, "\(filed.text)")
+        let text = try await PageScript.play(
+            "admin.py",
+            [
+                "http://127.0.0.1:\(home.http.port)", admin.email, kurt.email, Person.password, ida.username, ida.id, streak,
+                reportID,
+            ],
+            within: .seconds(300)
+        )
+        #expect(text.hasSuffix("administered\n"), "\(text)")
+        // What was done in other services has arrived too.
+        try await eventually("every action is in the log") {
+            let actions = try await admin.get("/api/admin/actions?user_id=\(ida.id)&admin_id=\(admin.id)&limit=100").data[
+                "actions"
+            ].list
+            return Set(actions.compactMap { $0["kind"].string }).isSuperset(of: [
+                "list_account", "read_account", "suspend_account", "lift_suspension", "sign_out_account", "decide_report",
+                "list_streaks",
+                "read_streak", "change_wallet",
+            ])
+        }
+    }
+
+    @Test func `who is no administrator gets 403 from each route of the console`() async throws {
+        let home = try await Installation.shared.value
+        let person = try await Person.register("lena", at: home)
+        let routes = APIOperation.all(in: try await home.call("GET", "/openapi.json").json).filter {
+            $0.path.hasPrefix("/api/admin/")
+        }
+        #expect(routes.count >= 15, "\(routes)")
+        for route in routes {
+            let path = route.parameters.reduce(route.path) { $0.replacing("{\($1)}", with: person.id) }
+            let reply = try await home.call(route.verb, path, token: person.token, json: route.body.isNull ? nil : "{}")
+            #expect(reply.status == 403 && reply.code == "ADMIN_ONLY", "\(route): \(reply.text)")
+        }
+    }
+}

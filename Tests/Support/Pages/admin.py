@@ -1,0 +1,198 @@
+"""Uses the console of administrators: admin.py ADDRESS EMAIL OTHER_EMAIL PASSWORD USERNAME USER STREAK REPORT."""
+
+import sys
+
+from browser import LOOKS, browser, fits, picture, tab_to, text
+
+
+def sign_in(it, page, email, password):
+    it.open(page, "/admin")
+    page.fill("[name=email]", email)
+    page.fill("[name=password]", password)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("nav a[aria-current]")
+
+
+def refusals(it, email, other, password):
+    """What is refused is said; Chromium reports such answers as errors of its own, which are what is wanted here."""
+    page = it.page()
+    it.open(page, "/admin")
+    picture(page, "admin-door")
+    before = len(it.watch.problems)
+    for name, word, said in ((email, "not-the-password", "E-mail or password is wrong"), (other, password, "no administrator")):
+        page.fill("[name=email]", name)
+        page.fill("[name=password]", word)
+        page.click("[type=submit]")
+        text(page, "[role=alert]", said)
+    page.fill("[name=email]", email)
+    page.click("[type=submit]")
+    page.wait_for_selector("nav a[aria-current]")
+    page.evaluate("location.hash = 'people/00000000-0000-7000-8000-000000000000'")
+    text(page, "main [role=alert]", "no such account")
+    others = [one for one in it.watch.problems[before:] if "Failed to load resource" not in one]
+    it.watch.problems[before:] = others
+    page.context.close()
+
+
+def people(page, username, user):
+    page.fill("[type=search]", username)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"a.row[href='#people/{user}']")
+    assert page.locator("a.row").count() == 1
+    page.click("a.row")
+    text(page, ".facts", username)
+    page.wait_for_selector("a.row[data-type=mutual]")
+    picture(page, "admin-person")
+
+
+def wallet(page):
+    page.click("[data-key=grant]")
+    page.fill("dialog [name=amount]", "5")
+    page.fill("dialog [name=reason]", "A gift")
+    page.click("dialog [type=submit]")
+    text(page, "[data-currency=coins]", "5")
+    text(page, "[data-role=wallet]", "A gift")
+
+
+def suspension(page):
+    page.click("[data-key=suspend]")
+    # Without a reason nothing is sent.
+    page.click("dialog [type=submit]")
+    assert page.locator("dialog[open]").count() == 1
+    page.fill("dialog [name=reason]", "Threatened another user")
+    picture(page, "admin-question")
+    page.click("dialog [type=submit]")
+    text(page, ".done", "is suspended")
+    text(page, ".head .badge", "suspended")
+    assert page.locator("dialog").count() == 0
+    page.click("[data-key=lift]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    page.click("[data-key=lift]")
+    page.fill("dialog [name=reason]", "It was another account")
+    page.click("dialog [type=submit]")
+    text(page, ".done", "lifted")
+    text(page, ".head .badge", "active")
+
+
+def inspector(page, streak):
+    page.click(f"a.row[href='#streaks/{streak}']")
+    page.wait_for_selector(".day[data-verdict=completed]")
+    text(page, ".day[data-verdict=completed]", "2 members contributed; 2 were needed.")
+    text(page, "[data-role=count]", "1")
+    page.click(".day[data-verdict=completed] summary")
+    text(page, ".day[data-verdict=completed]", "The date was completed; the count is 1.")
+    picture(page, "admin-streak")
+
+
+def reports(page, report):
+    page.click("nav [data-screen=reports]")
+    place = f"[data-report='{report}']"
+    while not page.locator(place).count():
+        page.click(".end button")
+        page.wait_for_load_state("networkidle")
+    text(page, place, "Again and again.")
+    page.click(f"{place} [data-key=dismiss]")
+    page.fill("dialog [name=note]", "Nothing wrong")
+    page.click("dialog [type=submit]")
+    text(page, f"{place} .badge", "dismissed")
+    text(page, place, "Nothing wrong")
+    picture(page, "admin-reports")
+
+
+def figures(page):
+    page.click("nav [data-screen=figures]")
+    page.select_option("[name=measure]", "running")
+    page.click("[type=submit]")
+    text(page, "figcaption", "check in, running")
+    page.wait_for_selector("svg.chart rect.bar", state="attached")
+    assert page.locator("rect.bar").count() == 30
+    picture(page, "admin-figures")
+
+
+def log(page, user):
+    page.click("nav [data-screen=audit]")
+    page.fill("[name=user_id]", user)
+    page.click("[type=submit]")
+    page.wait_for_selector("[data-kind=suspend_account]")
+    text(page, "[data-kind=suspend_account]", "Threatened another user")
+    for kind in ("lift_suspension", "sign_out_account", "read_account"):
+        page.wait_for_selector(f"[data-kind={kind}]")
+    picture(page, "admin-log")
+
+
+def by_keyboard(it, email, password, username, user):
+    page = it.page()
+    sign_in(it, page, email, password)
+    tab_to(page, "nav [data-screen=audit]")
+    page.keyboard.press("Enter")
+    text(page, "h1", "Audit log")
+    it_is_kept = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")
+    assert it_is_kept == '[{},{},""]', f"kept: {it_is_kept}"
+    page.evaluate("location.hash = 'people'")
+    text(page, "h1", "People")
+    tab_to(page, "[type=search]")
+    page.keyboard.type(username)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"a.row[href='#people/{user}']")
+    tab_to(page, f"a.row[href='#people/{user}']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-key=suspend]")
+    tab_to(page, "[data-key=suspend]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    tab_to(page, "header button")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[name=password]")
+    page.context.close()
+
+
+def looks(it, email, password, user, streak):
+    for name, size, scheme in LOOKS:
+        page = it.page(size, scheme)
+        sign_in(it, page, email, password)
+        for key, place, wanted in (
+            ("people", "people", "a.row"),
+            ("person", f"people/{user}", ".facts"),
+            ("streak", f"streaks/{streak}", ".day"),
+            ("reports", "reports?status=dismissed", ".card"),
+            ("figures", "figures", "svg.chart"),
+            ("log", "audit", "[data-kind]"),
+        ):
+            page.evaluate("(place) => { location.hash = place; }", place)
+            page.wait_for_selector(f"main {wanted}", state="attached")
+            fits(page)
+            picture(page, f"admin-{name}-{scheme}-{key}")
+        page.context.close()
+
+
+def main(address, email, other, password, username, user, streak, report):
+    with browser(address) as it:
+        refusals(it, email, other, password)
+        page = it.page()
+        sign_in(it, page, email, password)
+        people(page, username, user)
+        wallet(page)
+        suspension(page)
+        # Signed in again elsewhere, so that there is a session to end.
+        reply = page.request.post(f"{address}/api/auth/login", data={"email": f"{username}@example.com", "password": password})
+        assert reply.status == 200, reply.text()
+        page.evaluate("location.hash = 'people'")
+        text(page, "h1", "People")
+        page.evaluate("(user) => { location.hash = `people/${user}`; }", user)
+        page.click("[data-key=leave]")
+        page.click("dialog [type=submit]")
+        text(page, ".done", "Sessions ended: 1")
+        inspector(page, streak)
+        reports(page, report)
+        figures(page)
+        log(page, user)
+        page.context.close()
+        by_keyboard(it, email, password, username, user)
+        looks(it, email, password, user, streak)
+    print("administered")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
