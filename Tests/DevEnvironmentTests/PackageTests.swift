@@ -58,7 +58,7 @@ struct PackageTests {
         let auth = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-auth_") })).path
         let control = try await text("dpkg-deb", "--field", auth)
         #expect(control.contains("Package: streaksnap-auth\n"))
-        #expect(control.contains(/\nDepends: .*libc6 \(>= .*libprotobuf.*streaksnap-common \(= [0-9.~a-z]+\)/))
+        #expect(control.contains(/\nDepends: .*libc6 \(>= .*libproto.*streaksnap-common \(= [0-9.~a-z]+\)/))
         let contents = try await text("dpkg-deb", "--contents", auth)
         #expect(contents.contains("-rwxr-xr-x root/root") && contents.contains(" ./usr/lib/streaksnap/auth\n"))
         let common = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-common_") })).path

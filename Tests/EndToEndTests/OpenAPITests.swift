@@ -76,7 +76,7 @@ struct OpenAPITests {
                     "--baseline", baseline.path,
                 ],
                 environment: ["SCHEMATHESIS_HOOKS": PythonPackages.file("OpenAPI/hooks.py")],
-                within: .seconds(240)
+                within: .seconds(600)
             )
             #expect([0, 1].contains(result.status), "\(result.transcript.suffix(5_000))")
             let entries = (try? JSON(Array(Data(contentsOf: baseline))))?["entries"].list ?? []

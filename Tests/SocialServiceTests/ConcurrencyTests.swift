@@ -204,7 +204,7 @@ struct ConcurrencyTests {
                 )
             }
             #expect(acted == ["OK": 1, "ALREADY_ACTIONED": 63])
-            #expect(try await world.events() == ["ModerationActionTaken"])
+            #expect(try await world.events() == ["SocialAdminActed", "ModerationActionTaken"])
         }
     }
 

@@ -45,7 +45,7 @@ struct OpenAPITests {
             #expect(result.status == 0, "\(result.transcript.suffix(3_000))")
             let lines = result.text.split(separator: "\n")
             try #require(lines.count == 2, "\(result.transcript.suffix(3_000))")
-            #expect(Int(lines[0].split(separator: " ")[0]) == table.routes.count + (clock ? 10 : 6), "\(lines[0])")
+            #expect(Int(lines[0].split(separator: " ")[0]) == table.routes.count + (clock ? 11 : 7), "\(lines[0])")
             #expect((Int(lines[1].split(separator: " ")[0]) ?? 0) > 40, "\(lines[1])")
         }
     }

@@ -100,7 +100,7 @@ final class RawConnection: Sendable {
     /// The next reply, an interim one included.
     ///
     /// - Parameter isHead: Whether it answers HEAD, and so has no body whatever its length says.
-    func reply(isHead: Bool = false, within limit: Duration = .seconds(20)) async throws -> RawReply {
+    func reply(isHead: Bool = false, within limit: Duration = .seconds(60)) async throws -> RawReply {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while ContinuousClock.now < deadline {
             receive()
