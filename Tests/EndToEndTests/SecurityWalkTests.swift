@@ -66,8 +66,8 @@ struct SecurityWalkTests {
         "PUT /api/posts/{post_id}/vote", "DELETE /api/posts/{post_id}/vote",
         // The same page for every token (AU-13).
         "GET /verify/{token}", "GET /reset/{token}",
-        // Ids of habits are among those of their user: it deletes a photo of the caller's own, if there is one.
-        "DELETE /api/habits/{habit_id}/completions/{date}/photo",
+        // Ids of habits are among those of their user: the photo is one of the caller's own, which goes when that date has no completion.
+        "PUT /api/habits/{habit_id}/completions/{date}/photo", "DELETE /api/habits/{habit_id}/completions/{date}/photo",
     ]
 
     /// Parameters that are words of the API and name nothing of another user.
@@ -128,7 +128,7 @@ struct SecurityWalkTests {
         if operation.isUpload {
             headers.append(Form.contentType)
             let isAvatar = path.hasSuffix("/avatar")
-            let fields = isAvatar ? [] : ids["streak_ids"].map { [("streak_ids", $0)] } ?? []
+            let fields = path.hasSuffix("/photo") || isAvatar ? [] : ids["streak_ids"].map { [("streak_ids", $0)] } ?? []
             let form = Form(photo: try Photos.jpeg(72), part: isAvatar ? "avatar" : "photo", fields: fields)
             return try await walk.home.http.send(operation.verb, path, headers: headers, body: form.body)
         }

@@ -150,7 +150,9 @@ enum OpenAPIParameters {
             if file?.rules.required == true { required.append(upload.part) }
         }
         let files = route.policy.uploads.map(\.field)
-        for field in message.fields where !files.contains(field.name) && field.kind != .message {
+        // What the path gives, the form may not.
+        let taken = files + route.pattern.variables.map(\.fieldPath)
+        for field in message.fields where !taken.contains(field.name) && field.kind != .message {
             properties.append((field.name, schemas.schemaOf(field, in: route.set, .text)))
             example.append((field.name, examples.value(field, isReply: false)))
             if field.isRequiredInput { required.append(field.name) }
@@ -160,8 +162,8 @@ enum OpenAPIParameters {
         let form: (String, JSONNode) = ("multipart/form-data", ["schema": schema, "example": .object(example)])
         guard route.takesJSON else { return ["content": .object([form]), "required": true] }
         let json: JSONNode = [
-            "schema": schemas.object(message, in: route.set, .body, without: files),
-            "example": examples.message(route.requestType, isReply: false, without: files),
+            "schema": schemas.object(message, in: route.set, .body, without: taken),
+            "example": examples.message(route.requestType, isReply: false, without: taken),
         ]
         return ["content": .object([form, ("application/json", json)]), "required": true]
     }
