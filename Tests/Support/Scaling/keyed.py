@@ -538,6 +538,23 @@ def normal(statement):
     return re.sub(r"\s+", " ", statement).strip()
 
 
-def fingerprint(statement):
-    """The same for statements that differ in spaces and parameters only."""
-    return pglast.fingerprint(statement)
+def skeleton(statement):
+    """The same for statements that differ in spaces, parameters, and the columns that they select. A list of columns is a hole of a literal, so
+    a statement of the sources has the skeleton of the one that is sent."""
+    return json.dumps(bare(json.loads(pglast.parser.parse_sql_json(statement))["stmts"]), sort_keys=True)
+
+
+def bare(node, keeps=False):
+    if isinstance(node, list):
+        return [bare(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    result = {}
+    for name, value in node.items():
+        if name in ("number", "stmt_len", "returningList") or "location" in name or name.endswith(("list_start", "list_end")):
+            continue
+        if name == "SelectStmt" and "targetList" in value and not keeps:
+            value = {**value, "targetList": [target for target in value["targetList"] if '"SubLink"' in json.dumps(target)]}
+        # What an INSERT selects are its values.
+        result[name] = bare(value, keeps=name == "selectStmt")
+    return result

@@ -25,7 +25,7 @@ class Check:
         listed = json.loads((root / "deploy/scaling/statements.json").read_text())
         self.reasons, self.listed, self.problems = listed["reasons"], {}, []
         for entry in listed["statements"]:
-            mark = (entry["service"], keyed.fingerprint(entry["statement"]))
+            mark = (entry["service"], keyed.skeleton(entry["statement"]), entry["asks"], tuple(entry["tables"]), entry["citus"])
             if mark in self.listed:
                 self.problems.append(f"statements.json has this twice: {entry['statement']}")
             if entry["reason"] not in self.reasons:
@@ -94,49 +94,43 @@ class Check:
 
     def check_statements(self, log):
         """Returns the entries that are missing."""
-        missing, seen = [], set()
-        known = {}
+        missing, seen, known = [], set(), {}
         for service in registry.SERVICES:
             found, _ = registry.sources(self.root, service)
             for statement, _ in found:
-                known.setdefault((service, keyed.fingerprint(statement)), statement)
-        statements = [(service, statement) for (service, _), statement in known.items()]
+                known.setdefault((service, keyed.skeleton(statement)), []).append(statement)
+        statements = [(service, statement) for (service, _), versions in known.items() for statement in versions]
         if log:
-            # A statement of the sources is judged as it stands there: there two parameters with one value are one.
             statements = []
             for service, statement in registry.log(log):
                 try:
-                    mark = (service, keyed.fingerprint(statement))
+                    mark = (service, keyed.skeleton(statement))
                 except Exception as problem:  # pglast has several classes of errors
                     self.problems.append(f"PostgreSQL took what the parser does not: {statement}: {problem}")
                     continue
-                statements.append((service, known.get(mark, statement)))
+                # A statement of the sources is judged as it stands there: there two parameters with one value are one.
+                statements += [(service, version) for version in known.get(mark, [statement])]
         for service, statement in statements:
-            mark = (service, keyed.fingerprint(statement))
-            if mark in seen:
-                continue
-            seen.add(mark)
             try:
                 asks, tables, citus = keyed.Analysis(statement, self.catalogs[service]).verdict()
             except Exception as problem:
                 self.problems.append(f"cannot be analysed ({problem!r}): {keyed.normal(statement)}")
                 continue
-            entry = self.listed.get(mark)
-            if asks == "keeps its key":
-                if entry:
-                    self.problems.append(f"listed, though it keeps its key: {keyed.normal(statement)}")
-            elif not entry:
+            place = (service, keyed.skeleton(statement))
+            mark = (*place, asks, tuple(tables), citus)
+            if mark in seen:
+                continue
+            seen.add(mark)
+            if asks != "keeps its key" and mark not in self.listed:
                 missing.append({
                     "service": service, "reason": "", "asks": asks, "tables": tables, "citus": citus,
-                    **({} if mark in known else {"composed": True}), "statement": keyed.normal(statement),
+                    **({} if place in known else {"composed": True}), "statement": keyed.normal(statement),
                 })
-            elif (entry["asks"], entry["tables"], entry["citus"]) != (asks, tables, citus):
-                self.problems.append(f"listed as {entry['asks']} of {entry['tables']}, {entry['citus']}; it is {asks} of {tables}, "
-                                     f"{citus}: {keyed.normal(statement)}")
         if not log:
             for mark, entry in self.listed.items():
-                if mark not in known and not entry.get("composed"):
-                    self.problems.append(f"listed, and no longer in the sources: {entry['statement']}")
+                if mark not in seen and not entry.get("composed"):
+                    self.problems.append("listed, but no statement of the sources is so; it has changed, or keeps its key now: "
+                                         + entry["statement"])
         self.seen = len(seen)
         return missing
 
@@ -146,7 +140,7 @@ class Check:
                  "|---|---|---|---|---|---|---|"]
         for service in registry.SERVICES:
             found, composed = registry.sources(self.root, service)
-            different = {keyed.fingerprint(statement): statement for statement, _ in found}
+            different = {keyed.normal(statement): statement for statement, _ in found}
             asked = collections.Counter(
                 keyed.Analysis(statement, self.catalogs[service]).verdict()[0] for statement in different.values()
             )
