@@ -13,7 +13,7 @@ CATALOG = keyed.Catalog(
 CASES = [
     ("keeps its key", "SELECT kind FROM streak WHERE id = $1"),
     ("keeps its key", "SELECT 1 FROM streak s JOIN contribution c ON c.streak_id = s.id WHERE s.id = $1"),
-    ("keeps its key", "SELECT 1 FROM streak s JOIN contribution c USING (kind), outage WHERE s.id = $1 AND c.streak_id = $1"),
+    ("keeps its key", "SELECT 1 FROM streak s, contribution c, outage WHERE s.id = $1 AND c.streak_id = $1"),
     ("keeps its key", "WITH mine AS (SELECT id FROM streak WHERE id = $1) SELECT 1 FROM contribution c JOIN mine m ON c.streak_id = m.id"),
     ("keeps its key", "INSERT INTO badge (user_id, badge) VALUES ($1, $2) ON CONFLICT DO NOTHING"),
     ("keeps its key", "INSERT INTO badge (user_id, badge) SELECT $1, $2 WHERE NOT EXISTS (SELECT FROM badge WHERE user_id = $1)"),
