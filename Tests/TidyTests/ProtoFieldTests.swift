@@ -32,6 +32,10 @@ struct ProtoFieldTests {
         "SyncHabitFields.category_id": "read one by one: a bad one is refused alone",
         "SyncResult.change_id": "as the device sent it",
         "SyncDeletion.entity_id": "of a habit, a category or a completion",
+        "AdminActionEntry.request_id": "as in the logs: a client may have made it",
+        "BillingAdminActed.request_id": "as in the logs: a client may have made it",
+        "SocialAdminActed.request_id": "as in the logs: a client may have made it",
+        "StreaksAdminActed.request_id": "as in the logs: a client may have made it",
     ]
 
     @Test func `ids and dates in the protos of services are typed`() {

@@ -115,7 +115,7 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
         guard !hasHummingbird, channel.isActive else { return }
         do { try hummingbird.join(channel) } catch { return context.close(promise: nil) }
         hasHummingbird = true
-        // It takes a connection to be writable until it is told.
+        // It takes a connection to be writable until this event.
         if !channel.isWritable { context.fireChannelWritabilityChanged() }
     }
 

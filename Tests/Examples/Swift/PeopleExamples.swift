@@ -18,6 +18,7 @@ import Testing
 
     @Test func `a reminder is pushed three hours before the day ends`() async throws {
         let world = try TestWorld.current
+        try await world.clock.advance(to: "12:00")
         let (ada, ben) = try await world.friends(push: true)
         try await ada.snap()
         try await ben.snap()

@@ -19,6 +19,7 @@ def test_a_friend_request_arrives_as_a_push_and_a_streak_begins_when_it_is_accep
 
 
 def test_a_reminder_is_pushed_three_hours_before_the_day_ends(world: World) -> None:
+    world.clock.advance_to("12:00")
     ada, ben = world.friends(push=True)
     ada.snap()
     ben.snap()

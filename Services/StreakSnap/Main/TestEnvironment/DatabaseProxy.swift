@@ -72,8 +72,9 @@ final class DatabaseProxy: Sendable {
             .flatMapThrowing { [self] server in
                 try client.pipeline.syncOperations.addHandler(Forwarder(to: server) { [self] in behaviour.delay })
                 try server.pipeline.syncOperations.addHandler(Forwarder(to: client) { 0 })
+                // The client is not registered yet: it reads from then on.
                 for channel in [client, server] {
-                    channel.setOption(.autoRead, value: true).whenSuccess { channel.read() }
+                    channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
                 }
             }
     }

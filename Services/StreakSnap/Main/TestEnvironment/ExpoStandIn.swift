@@ -84,9 +84,13 @@ final class ExpoStandIn: Sendable {
 
     /// Empty, which is no JSON, for what is not gzip.
     private static func decompressed(_ bytes: [UInt8]) -> [UInt8] {
+        // A copy, because the compiler crashes when a closure consumes.
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: bytes)
         do {
             var gunzip = try Gunzip(limit: mostBytes)
-            try bytes.withUnsafeBytes { (raw) throws(GunzipError) in try gunzip.consume(raw) }
+            try gunzip.consume(UnsafeRawBufferPointer(copy))
             try gunzip.finish()
             return gunzip.content
         } catch { return [] }
