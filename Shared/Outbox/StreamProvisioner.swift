@@ -111,6 +111,7 @@ public final class StreamProvisioner: Sendable {
                     logger.info("event streams are ready", metadata: ["streams": "\(topology.streams.count)"])
                     isProvisioned = true
                 }
+                hasSucceeded.store(true, ordering: .relaxed)
                 failures = 0
             } catch {
                 hasSucceeded.store(false, ordering: .relaxed)

@@ -51,6 +51,9 @@ package enum PythonPackages {
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 
+    /// PostgreSQL's own parser of statements.
+    package static let sql = Task { () async throws -> String in try await make("sql-python", ["pglast==8.8"]) }
+
     /// What drives a browser.
     package static let browser = Task { () async throws -> String in
         try await make("browser-python", ["playwright==1.65.2"])
