@@ -67,6 +67,17 @@ public struct CallContext: Sendable {
         return id
     }
 
+    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
+    ///
+    /// - Throws: `ServiceError` `UNAUTHENTICATED`, `ADMIN_ONLY`.
+    public func requireAdmin() throws(ServiceError) -> UserID {
+        let user = try requireUser()
+        guard principal?.role == .admin else {
+            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
+        }
+        return user
+    }
+
     /// The context for a call made while handling this one: same request, span, deadline and principal.
     ///
     /// - Parameters:

@@ -132,19 +132,6 @@ extension RevenueCatClient {
     }
 }
 
-extension CallContext {
-    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
-    ///
-    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
-    func requireAdmin() throws(ServiceError) -> UserID {
-        let user = try requireUser()
-        guard principal?.role == .admin else {
-            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-        }
-        return user
-    }
-}
-
 extension BillingAdminActed {
     /// What an administrator does in this transaction, for the audit log, which lies in `auth`.
     init(

@@ -63,16 +63,3 @@ extension ReportedPost {
         )
     }
 }
-
-extension CallContext {
-    /// The signed-in moderator. The gateway has checked already; a caller on the bus has not.
-    ///
-    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
-    func requireModerator() throws(ServiceError) -> UserID {
-        let user = try requireUser()
-        guard principal?.role == .admin else {
-            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-        }
-        return user
-    }
-}

@@ -30,16 +30,3 @@ package enum AdminReport {
         }
     }
 }
-
-extension CallContext {
-    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
-    ///
-    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
-    package func requireAdmin() throws(ServiceError) -> UserID {
-        let user = try requireUser()
-        guard principal?.role == .admin else {
-            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-        }
-        return user
-    }
-}

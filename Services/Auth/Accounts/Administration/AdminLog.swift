@@ -41,16 +41,3 @@ struct AdminLog: Sendable {
         try await AdminActionRepository.insert([action], work.sql)
     }
 }
-
-extension CallContext {
-    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
-    ///
-    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
-    func requireAdmin() throws(ServiceError) -> UserID {
-        let user = try requireUser()
-        guard principal?.role == .admin else {
-            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-        }
-        return user
-    }
-}

@@ -15,7 +15,7 @@ struct ActionReport: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: ActionReportRequest, _ context: CallContext) async throws -> Once<ReportItem> {
-        let moderator = try context.requireModerator()
+        let moderator = try context.requireAdmin()
         guard let action = Moderation.Action(rawValue: request.action.rawValue) else {
             throw ServiceError.validation(field: "action", "must be dismiss, warn, suspend, ban or remove")
         }

@@ -15,7 +15,7 @@ struct ListReports: QueryHandler {
     let work: UnitOfWorkFactory
 
     func handle(_ request: ListReportsRequest, _ context: CallContext) async throws -> ListReportsReply {
-        let moderator = try context.requireModerator()
+        let moderator = try context.requireAdmin()
         let status = Moderation.Status(rawValue: request.status.rawValue) ?? .pending
         // The default and the same status are one list, and an offset is a place in it.
         var list = request
