@@ -21,20 +21,23 @@ struct ConsumerLease: Sendable {
     let length: Duration
 
     /// What the row says of its holder.
-    struct Hold: Sendable {
+    struct Hold: Sendable, Equatable {
         /// The lock by which the others see that the holder died.
         let presence: Int64?
         /// How long they wait when they do not see it.
         let length: Duration
-        /// When to renew it.
-        var renewal: Duration { min(length / 3, .seconds(6)) }
+        /// When to renew it at the latest.
+        var renewal: Duration { length / 3 }
+        /// When to renew it, or to note how far we are if that has changed.
+        var notice: Duration { min(renewal, .seconds(6)) }
         fileprivate var seconds: Double { length / .seconds(1) }
     }
 
-    /// What to write now. A holder who shows its presence renews less often: dozens of leases would otherwise write many times a second.
+    /// What to write now. A holder who shows its presence renews less often, since the others go by that: dozens of leases would otherwise
+    /// write many times a second.
     var hold: Hold {
         let shown = presence?.shown
-        return Hold(presence: shown, length: shown == nil ? length : length * 3)
+        return Hold(presence: shown, length: shown == nil ? length : length * 10)
     }
 
     /// How far the feature is; nil in it when it has consumed nothing yet.

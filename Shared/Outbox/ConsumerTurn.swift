@@ -113,16 +113,20 @@ extension EventConsumer {
     /// should one do so before we notice, the inbox keeps each event to its one effect and `StreamReading` each aggregate to its order.
     private func renew(_ turn: ConsumerTurn) async {
         // The row may have been taken before the presence could be shown: the first time it is renewed soon.
-        var pause = ConsumerLease.Hold(presence: nil, length: turn.lease.length).renewal
+        var held = ConsumerLease.Hold(presence: nil, length: turn.lease.length)
+        var (noted, renewed) = (turn.position, ContinuousClock.now)
         while turn.goesOn, !Task.isCancelled {
-            try? await Task.sleep(for: pause)
+            try? await Task.sleep(for: held.notice)
             if Task.isCancelled { break }
-            let hold = turn.lease.hold
+            let (hold, position, now) = (turn.lease.hold, turn.position, ContinuousClock.now)
+            let isAsNoted = position == noted && hold == held && now + hold.notice < renewed + hold.renewal
+            if isAsNoted { continue }
             let isOurs = try? await withTimeLimit(ConsumerLease.statementLimit) {
-                try await turn.lease.renew(hold, at: turn.position)
+                try await turn.lease.renew(hold, at: position)
             }
-            if isOurs == false { turn.end() }
-            pause = isOurs == nil ? pause : hold.renewal
+            guard let isOurs else { continue }
+            if !isOurs { turn.end() }
+            (held, noted, renewed) = (hold, position, now)
         }
     }
 

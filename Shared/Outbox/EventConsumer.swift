@@ -43,7 +43,7 @@ public final class EventConsumer: Sendable {
     /// How long handling those may take before another turn is begun. While the database is away they wait for so long too.
     static let batchLimit = Duration.seconds(120)
     /// How often the broker is asked what it has delivered: while something comes, and on a stream that is quiet.
-    static let (shortestCheck, longestCheck) = (Duration.seconds(1), Duration.seconds(4))
+    static let (shortestCheck, longestCheck) = (Duration.seconds(1), Duration.seconds(8))
     /// The streams this replica reads now.
     let turns = Mutex<[String: ConsumerTurn]>([:])
     let retryWatch = RetryWatch()

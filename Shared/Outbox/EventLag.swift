@@ -43,14 +43,30 @@ extension OutboxRelay {
 }
 
 extension EventConsumer {
-    /// Messages of each stream (`EVT_AUTH`) that the service has not passed: a question to the broker for each.
-    public func pending() async throws -> [String: Int] {
-        var result: [String: Int] = [:]
-        for stream in streams {
-            // A service that has not started yet has no stream and emitted nothing.
-            do { result[stream] = try await pending(in: stream) } catch let error as JetStreamError where error.status == 404 {
-                result[stream] = 0
+    /// Messages of each stream (`EVT_AUTH`) that the feature has not passed.
+    public func pending() async throws -> [String: Int] { try await Self.pending(of: [self])[feature] ?? [:] }
+
+    /// The same of several features of one service, by feature and stream: one question to the broker for each stream.
+    public static func pending(of consumers: [EventConsumer]) async throws -> [String: [String: Int]] {
+        // Asked first: what is passed meanwhile only makes the numbers too large.
+        var positions: [(feature: String, stream: String, position: Int)] = []
+        for consumer in consumers {
+            for stream in consumer.streams {
+                positions.append((consumer.feature, stream, try await consumer.position(in: stream)))
             }
+        }
+        var ends: [String: Int] = [:]
+        var result: [String: [String: Int]] = [:]
+        for (feature, stream, position) in positions {
+            let newest: Int
+            if let known = ends[stream] {
+                newest = known
+            } else {
+                newest = try await consumers[0].newest(in: stream)
+                ends[stream] = newest
+            }
+            // A stream that is behind us was made anew, or is empty by now.
+            result[feature, default: [:]][stream] = position <= newest ? newest - position : newest
         }
         return result
     }
@@ -85,12 +101,11 @@ extension EventConsumer {
         return pending.values.reduce(0, +) + retries.retrying - retries.heldBack
     }
 
-    private func pending(in stream: String) async throws -> Int {
-        // Asked first: what is passed meanwhile only makes the number too large.
-        let position = try await position(in: stream)
-        let newest = try await jetStream.newestMessage(in: stream)?.streamSequence ?? 0
-        // A stream that is behind us was made anew, or is empty by now.
-        return position <= newest ? newest - position : newest
+    /// The place of the newest message; 0 for none. A service that has not started yet has no stream and emitted nothing.
+    private func newest(in stream: String) async throws -> Int {
+        do { return try await jetStream.newestMessage(in: stream)?.streamSequence ?? 0 } catch let error as JetStreamError
+            where error.status == 404
+        { return 0 }
     }
 
     private func position(in stream: String) async throws -> Int {

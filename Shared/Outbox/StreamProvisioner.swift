@@ -64,6 +64,17 @@ public final class StreamProvisioner: Sendable {
     private let jetStream: JetStream
     private let logger: Logger
     private let hasSucceeded = Atomic(false)
+    private let lastCheck = Mutex(BrokerCheck())
+
+    /// What the last look at the broker found, by the names of the streams.
+    private struct BrokerCheck {
+        var streams: [String: StreamInfo] = [:]
+        /// How many looks in a row did not ask for each consumer.
+        var shortOnes = 0
+    }
+
+    /// A look that asks for each consumer follows so many that ask for the streams only.
+    private static let mostShortChecks = 4
 
     /// - Parameter jetStream: over a connection of a user who may manage streams.
     public init(_ topology: EventTopology, jetStream: JetStream, logger: Logger) {
@@ -127,7 +138,30 @@ public final class StreamProvisioner: Sendable {
 
     /// Whether a stream or consumer is gone, or a consumer has passed the end of its stream: a stream that lost its end would fill again
     /// without being delivered.
+    ///
+    /// Most looks ask one question a stream: one that is the same, has not become shorter and has all its consumers is as it was.
     private func isAnythingMissing() async throws -> Bool {
+        let known = lastCheck.withLock { $0.shortOnes < Self.mostShortChecks ? $0.streams : [:] }
+        var found: [String: StreamInfo] = [:]
+        for stream in topology.streams {
+            let info: StreamInfo
+            do { info = try await jetStream.streamInfo(stream.configuration.name) } catch let error as JetStreamError
+                where error.status == 404
+            {
+                return true
+            }
+            found[stream.configuration.name] = info
+        }
+        let isAsItWas = topology.streams.allSatisfy { stream in
+            guard let before = known[stream.configuration.name], let now = found[stream.configuration.name] else { return false }
+            return now.created == before.created && now.lastSequence >= before.lastSequence
+                && now.consumers == stream.readers.count
+        }
+        lastCheck.withLock { $0 = BrokerCheck(streams: found, shortOnes: isAsItWas ? $0.shortOnes + 1 : 0) }
+        return try await isAsItWas ? false : isAnyConsumerMissing()
+    }
+
+    private func isAnyConsumerMissing() async throws -> Bool {
         for stream in topology.streams {
             let name = stream.configuration.name
             do {

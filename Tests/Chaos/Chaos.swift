@@ -147,7 +147,7 @@ struct Chaos: AsyncParsableCommand {
 
     /// A folder that the user `postgres` can reach.
     private static func makeFolder() throws -> String {
-        var template = Array("/tmp/streaksnap-chaos-XXXXXX".utf8CString)
+        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-chaos-XXXXXX").path.utf8CString)
         guard mkdtemp(&template) != nil else { throw ChaosSystem.Failure(description: "no folder: \(errno)") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         chmod(path, 0o755)

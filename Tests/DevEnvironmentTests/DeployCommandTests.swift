@@ -164,7 +164,7 @@ struct DeployCommandTests {
             let result = try await folder.dev(["test"])
             #expect(result.status == 1)
             let turns = try String(contentsOf: folder.binaries.appending(path: "turns"), encoding: .utf8)
-            #expect(turns.split(separator: "\n").count == 5, "\(turns)")
+            #expect(turns.split(separator: "\n").count == 7, "\(turns)")
             let last = result.errors.split(separator: "\n").suffix(95)
             for turn in ["DomainTests|TranscodingTests|KernelTests", "EndToEndTests"] {
                 #expect(last.contains { $0.hasPrefix("deploy/dev: failed (1): ") && $0.contains(turn) }, "\(last)")

@@ -137,7 +137,7 @@ struct OperationTests {
     @Test func `another replica joins, and serves its metrics on its admin port`() async throws {
         let home = try await Installation.shared.value
         let admin = try Installation.freePorts(1)[0]
-        let folder = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8))")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "streaksnap-e2e-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let replica = try await Guardian(
             [Installation.binaries.appending(path: "billing").path],

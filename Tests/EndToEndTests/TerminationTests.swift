@@ -32,7 +32,7 @@ struct TerminationTests {
     @Test func `a replica that is asked to end under load ends well, and no request fails`() async throws {
         let home = try await Installation.shared.value
         let person = try await Person.register("ned", at: home)
-        let log = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8)).log")
+        let log = FileManager.default.temporaryDirectory.appending(path: "streaksnap-e2e-\(UUID().uuidString.prefix(8)).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let load = Load()
         let failures = try await withThrowingTaskGroup(of: [String].self) { tasks in

@@ -250,12 +250,13 @@ struct RuleTests {
     }
 
     @Test func `reminders of one minute are spread evenly over its seconds, and other pushes leave at once`() {
-        var counts = [Int](repeating: 0, count: Int(PushRule.spreadSeconds))
+        var counts = [Int](repeating: 0, count: PushRule.mostSpread)
         for user in users(30_000) {
-            let delay = PushRule.spread(.windowClosing, of: user)
+            let delay = PushRule.spread(.windowClosing, of: user, over: PushRule.mostSpread)
             counts[Int(delay.seconds)] += 1
-            #expect(PushRule.spread(.streakAtRisk, of: user) == delay)
-            #expect(PushRule.spread(.friendPosted, of: user) == .zero)
+            #expect(PushRule.spread(.streakAtRisk, of: user, over: PushRule.mostSpread) == delay)
+            #expect(PushRule.spread(.streakAtRisk, of: user, over: 0) == .zero)
+            #expect(PushRule.spread(.friendPosted, of: user, over: PushRule.mostSpread) == .zero)
         }
         // 44 degrees of freedom: one in a million is above 2.2.
         #expect(unevenness(counts) < 2.2, "\(unevenness(counts))")

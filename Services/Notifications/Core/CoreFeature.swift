@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import NotificationsDomain
 internal import Replicas
 package import Runtime
 package import ServiceRuntime
@@ -14,9 +15,16 @@ package enum CoreFeature {
             "What the links of notifications begin with: the app's scheme, streaksnap://, or an https address that opens the app."
     )
 
+    /// How far reminders of one instant are spread.
+    package static let pushSpread = Setting(
+        "notifications.push-spread",
+        default: PushRule.mostSpread,
+        help: "Pushes of reminders that are due in one instant leave over so many seconds, 0 to \(PushRule.mostSpread)."
+    )
+
     package static let feature = ServiceFeature(
         "core",
-        settings: [LinkSettings.publicURL, deepLinkBase],
+        settings: [LinkSettings.publicURL, deepLinkBase, pushSpread],
         migrations: [
             MigrationSet("profile_replica", ProfileReplica.migrations), MigrationSet("block_replica", BlockReplica.migrations),
             MigrationSet(
@@ -61,6 +69,10 @@ package struct NotificationsCore: Sendable {
     /// - Throws: `Settings.Invalid`.
     package init(_ environment: ServiceEnvironment) async throws {
         let database = environment.database
+        let spread = try environment.settings.get(CoreFeature.pushSpread)
+        guard (0...PushRule.mostSpread).contains(spread) else {
+            throw Settings.Invalid("--notifications-push-spread must be from 0 to \(PushRule.mostSpread).")
+        }
         log = NotificationRepository(database: database)
         metrics = PushMetrics(environment.metrics)
         live = try await LiveEvents(environment)
@@ -73,7 +85,8 @@ package struct NotificationsCore: Sendable {
             blocks: BlockReplica(database: database, bus: environment.bus),
             metrics: metrics,
             log: log,
-            live: live
+            live: live,
+            spread: spread
         )
         linkBase = try environment.settings.get(CoreFeature.deepLinkBase)
     }

@@ -14,6 +14,8 @@ package struct NotificationWriter: Sendable {
     let metrics: PushMetrics
     let log: NotificationRepository
     let live: LiveEvents
+    /// Over how many seconds reminders of one instant are spread.
+    let spread: Int
 
     /// An entry that was written.
     package struct Written: Sendable {
@@ -97,7 +99,7 @@ package struct NotificationWriter: Sendable {
         let readers = entries.filter(\.reader.isVisible).map(\.new.user)
         guard !readers.isEmpty else { return [:] }
         let recipients = try await RecipientRepository.find(readers, work.sql)
-        var planned = PlannedPushes(now: work.now)
+        var planned = PlannedPushes(now: work.now, spread: spread)
         for entry in entries where entry.reader.isVisible {
             guard let recipient = recipients[entry.new.user] else { continue }
             if let reason = planned.add(entry, recipient) { metrics.dropped(entry.new.kind, reason) }
@@ -153,10 +155,11 @@ private struct PlannedPushes {
     }
 
     let now: Instant
+    let spread: Int
     private(set) var pushes: [Planned] = []
     private var decisions: [Case: PushRule.Decision] = [:]
 
-    init(now: Instant) { self.now = now }
+    init(now: Instant, spread: Int) { (self.now, self.spread) = (now, spread) }
 
     var days: Set<PushDay> { Set(pushes.compactMap(\.day)) }
 
@@ -171,7 +174,7 @@ private struct PlannedPushes {
         switch decision {
         case .drop(let reason): return reason
         case .send(let at):
-            let due = min(at + PushRule.spread(new.kind, of: new.user), uselessAt)
+            let due = min(at + PushRule.spread(new.kind, of: new.user, over: spread), uselessAt)
             let day = new.kind.isUncounted ? nil : PushDay(user: new.user, date: zone.date(at: due))
             pushes.append(
                 Planned(entry: entry, devices: recipient.devices, dueAt: due, uselessAt: uselessAt, day: day)

@@ -52,7 +52,8 @@ public final class JetStream: Sendable {
             messages: state.messages,
             bytes: state.bytes,
             firstSequence: state.first,
-            lastSequence: state.last
+            lastSequence: state.last,
+            consumers: state.consumers
         )
     }
 

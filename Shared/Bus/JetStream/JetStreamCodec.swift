@@ -27,11 +27,13 @@ enum JetStreamCodec {
             let bytes: Int
             let first: Int
             let last: Int
+            let consumers: Int
 
             enum CodingKeys: String, CodingKey {
                 case messages, bytes
                 case first = "first_seq"
                 case last = "last_seq"
+                case consumers = "consumer_count"
             }
         }
     }

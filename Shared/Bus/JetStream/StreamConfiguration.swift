@@ -61,14 +61,24 @@ public struct StreamInfo: Sendable, Equatable {
     public let firstSequence: Int
     /// The sequence of the newest message.
     public let lastSequence: Int
+    /// How many consumers it has.
+    public let consumers: Int
 
-    /// The state of a stream; by default of one that has no messages.
-    public init(created: Instant, messages: Int = 0, bytes: Int = 0, firstSequence: Int = 1, lastSequence: Int = 0) {
+    /// The state of a stream; by default of one that has no messages and no consumers.
+    public init(
+        created: Instant,
+        messages: Int = 0,
+        bytes: Int = 0,
+        firstSequence: Int = 1,
+        lastSequence: Int = 0,
+        consumers: Int = 0
+    ) {
         self.created = created
         self.messages = messages
         self.bytes = bytes
         self.firstSequence = firstSequence
         self.lastSequence = lastSequence
+        self.consumers = consumers
     }
 }
 

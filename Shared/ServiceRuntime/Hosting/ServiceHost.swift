@@ -96,8 +96,12 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let bus = try await connectBus(tracer, on: loop)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
-        let presence = ReplicaPresence(configuration, ids: ids, logger: logger)
-        start("presence") { await presence.run() }
+        var presence: ReplicaPresence?
+        if try settings.get(ServiceSettings.databasePresence) {
+            let shown = ReplicaPresence(configuration, ids: ids, logger: logger)
+            start("presence") { await shown.run() }
+            presence = shown
+        }
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,

@@ -15,6 +15,13 @@ public enum ServiceSettings {
         default: 7,
         help: "Connections to PostgreSQL, beside one that shows that the replica lives."
     )
+    /// Whether a connection of its own shows the other replicas that this one lives.
+    public static let databasePresence = Setting(
+        "database.presence",
+        default: true,
+        help:
+            "Whether a connection beside the pool shows that the replica lives, so that others take over at once when it does not. Without it they wait for 6 s."
+    )
     /// Longest a statement may run.
     public static let statementTimeout = Setting(
         "database.statement-timeout",
@@ -36,5 +43,5 @@ public enum ServiceSettings {
 
     /// All of them, and those of every process.
     public static let all: [any AnySetting] =
-        CommonSettings.process + [databaseURL, databasePool, statementTimeout, maxInFlight, features]
+        CommonSettings.process + [databaseURL, databasePool, databasePresence, statementTimeout, maxInFlight, features]
 }

@@ -9,7 +9,7 @@ internal import Runtime
 /// Measured every few seconds, however often `/metrics` is asked. While the database or the broker is away the numbers that need it stay
 /// as they were; `/readyz` and the logs say that it is away.
 struct EventMetrics: Sendable {
-    private static let interval = Duration.seconds(5)
+    private static let interval = Duration.seconds(10)
 
     private let metrics: Metrics
     private let relay: OutboxRelay
@@ -39,13 +39,13 @@ struct EventMetrics: Sendable {
                 "How long ago the oldest event that waits in the outbox was committed."
             )
         }
-        for consumer in consumers {
-            for (stream, pending) in (try? await consumer.pending()) ?? [:] {
+        for (feature, streams) in (try? await EventConsumer.pending(of: consumers)) ?? [:] {
+            for (stream, pending) in streams {
                 set(
                     "streaksnap_consumer_pending",
                     pending,
                     "Messages of the stream that the feature has not passed yet.",
-                    ("feature", consumer.feature),
+                    ("feature", feature),
                     ("stream", stream)
                 )
             }

@@ -76,7 +76,7 @@ final class Installation: Sendable {
 
     /// A folder that the user `postgres` can reach.
     static func makeFolder() throws -> URL {
-        var template = Array("/tmp/streaksnap-e2e-XXXXXX".utf8CString)
+        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-e2e-XXXXXX").path.utf8CString)
         guard mkdtemp(&template) != nil else { throw Guardian.Failure(description: "no folder: \(errno)") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         chmod(path, 0o755)

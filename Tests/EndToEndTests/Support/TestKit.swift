@@ -67,12 +67,16 @@ final class TestKit: Sendable {
     }
 }
 
-/// A world of a test environment.
-struct KitWorld: Sendable {
+/// A world of a test environment. It goes with its last reference: also one that idles takes a part of a processor.
+final class KitWorld: Sendable {
     let kit: TestKit
     let id: String
     /// Its public API.
     let http: HTTPClient
+
+    init(kit: TestKit, id: String, http: HTTPClient) { (self.kit, self.id, self.http) = (kit, id, http) }
+
+    deinit { Task { [kit, id] in try? await kit.ask("DELETE", "/worlds/\(id)") } }
 
     /// A call of the control API about this world.
     func ask(_ method: String, _ path: String, _ json: String? = nil) async throws -> JSON {

@@ -16,6 +16,21 @@ import Testing
         #expect(accepted.status == .accepted && accepted.streak?.currentCount == 0)
     }
 
+    @Test func `a reminder is pushed three hours before the day ends`() async throws {
+        let world = try TestWorld.current
+        try await world.clock.advance(to: "12:00")
+        let (ada, ben) = try await world.friends(push: true)
+        try await ada.snap()
+        try await ben.snap()
+        try await world.clock.advance(days: 1)
+        try await ben.snap()
+        try await world.clock.advance(to: "21:00")
+        let push = try await world.push(.streakAtRisk, to: ada)
+        #expect(push.body.contains(ben.name) && push.body.contains("3 hours"))
+        let toBen = try await world.pushes(to: ben)
+        #expect(!toBen.contains { $0.kind == .streakAtRisk }, "he has posted")
+    }
+
     @Test func `a blocked person cannot ask to be friends again`() async throws {
         let world = try TestWorld.current
         let (ada, ben) = try await world.friends()

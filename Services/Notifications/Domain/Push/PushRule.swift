@@ -30,20 +30,22 @@ public enum PushRule {
         return end < uselessAt ? .send(at: end) : .drop(.quietHours)
     }
 
-    /// Spreads pushes that are due in one instant for many users over the seconds of that minute, evenly, and for one user always the
+    /// Spreads pushes that are due in one instant for many users over the first seconds of that minute, evenly, and for one user always the
     /// same: so that not all of them open the app in the same second.
-    public static func spread(_ kind: NotificationKind, of user: UserID) -> Interval {
-        guard kind.isReminder else { return .zero }
+    ///
+    /// - Parameter seconds: over how many, 0 to `mostSpread`.
+    public static func spread(_ kind: NotificationKind, of user: UserID, over seconds: Int) -> Interval {
+        guard kind.isReminder, seconds > 0 else { return .zero }
         // SplitMix64's finalizer, over an id that may differ in few bits only.
         var hash = user.high ^ user.low
         hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
         hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
         hash ^= hash >> 31
-        return .seconds(Int64(hash % spreadSeconds))
+        return .seconds(Int64(hash % UInt64(seconds)))
     }
 
     /// Reminders are emitted and consumed in the first seconds of their minute; the rest of it is left.
-    public static let spreadSeconds: UInt64 = 45
+    public static let mostSpread = 45
 }
 
 /// Why a notification is in the log only, or a push that waited was given up. For metrics.

@@ -9,7 +9,12 @@ struct TestFolder: Sendable {
     private let isTemporary: Bool
     private static let prefix = "streaksnap-test-"
 
-    /// The folder that was named, or a new one in `$TMPDIR` or /tmp; then those that killed processes left there are removed.
+    /// What is in memory, where the thousand files of a world cost little.
+    private static let memory = "/dev/shm"
+    /// So much must be free there, in bytes.
+    private static let leastMemory: UInt64 = 2 << 30
+
+    /// The folder that was named, or a new one in `$TMPDIR`, /dev/shm or /tmp; then those that killed processes left there are removed.
     ///
     /// - Throws: `DevEnvironmentError` when there is none.
     init(named name: String?) throws {
@@ -17,7 +22,7 @@ struct TestFolder: Sendable {
             (path, isTemporary) = (DevEnvironmentConfiguration(dataFolder: name).dataFolder, false)
             return
         }
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? (Self.isInMemory(Self.memory) ? Self.memory : "/tmp")
         AbandonedFolders.remove(in: parent, prefix: Self.prefix)
         var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -29,13 +34,22 @@ struct TestFolder: Sendable {
         chmod(path, 0o755)
     }
 
+    private static func isInMemory(_ folder: String) -> Bool {
+        let mounts = (try? Data(contentsOf: URL(filePath: "/proc/self/mounts"))) ?? Data()
+        var system = statvfs()
+        guard String(decoding: mounts, as: UTF8.self).contains(" \(folder) tmpfs "), statvfs(folder, &system) == 0 else {
+            return false
+        }
+        return access(folder, W_OK) == 0 && UInt64(system.f_bavail) * UInt64(system.f_frsize) >= leastMemory
+    }
+
     /// Removes it, if it was made for this run.
     func remove() {
         if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// A file of PostgreSQL's that asks for passwords by MD5: the server and its clients are this process's own, each world has 30
-    /// connections, and SCRAM takes some milliseconds for each.
+    /// A file of PostgreSQL's that asks for passwords by MD5: the server and its clients are this process's own, each world has some
+    /// twenty connections, and SCRAM takes some milliseconds for each.
     ///
     /// - Throws: an error of the operating system.
     func writeHostRules() throws -> String {

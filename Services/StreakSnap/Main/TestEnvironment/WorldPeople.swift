@@ -86,7 +86,7 @@ struct PeopleWanted: Sendable {
         areFriends = try fields.flag("friends") ?? false
         acceptTerms = try fields.flag("terms") ?? true
         havePushes = try fields.flag("push") ?? false
-        timeZone = try fields.text("time_zone") ?? "Europe/Berlin"
+        timeZone = try fields.text("time_zone") ?? "UTC"
         guard Zone(timeZone) != nil else { throw .invalid("time_zone", "must be an IANA name, like Europe/Berlin") }
         guard !areFriends || count <= Self.mostFriends else {
             throw .invalid("count", "must be at most \(Self.mostFriends) when all are to be friends")

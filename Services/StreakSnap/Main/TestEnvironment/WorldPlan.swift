@@ -75,8 +75,9 @@ struct WorldPlan: Sendable {
         var values = [
             // What a test waits for, or asks more often than people do.
             "auth.bcrypt-cost": "4", "http.user-rate": "0", "http.address-rate": "0", "http.drain-timeout": "0",
-            // Many worlds share one server.
-            "database.pool": "4",
+            "notifications.push-spread": "0",
+            // Many worlds share one server, and every service has one replica.
+            "database.pool": "3", "database.presence": "false",
         ].merging(given) { $1 }
         values.merge(
             [
