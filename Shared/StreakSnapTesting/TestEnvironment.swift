@@ -1,10 +1,6 @@
 public import Foundation
 import StreakSnapClient
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// A running `streaksnap test-environment`: it makes worlds, each a private system for one test.
 ///
 /// Most tests need only the `.world` trait, which uses ``shared``.
@@ -139,16 +135,20 @@ public struct TestEnvironment: Sendable {
         await slots.leave()
     }
 
-    /// Neither cookies nor a cache: worlds follow each other, and a port may come again.
     private static func transport() -> any Transport {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpMaximumConnectionsPerHost = 64
-        configuration.timeoutIntervalForResource = 3_600
-        return URLSessionTransport(configuration: configuration)
+        #if os(Linux)
+            return SocketTransport()
+        #else
+            // Neither cookies nor a cache: worlds follow each other, and a port may come again.
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpCookieStorage = nil
+            configuration.httpShouldSetCookies = false
+            configuration.urlCache = nil
+            configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+            configuration.httpMaximumConnectionsPerHost = 64
+            configuration.timeoutIntervalForResource = 3_600
+            return URLSessionTransport(configuration: configuration)
+        #endif
     }
 }
 

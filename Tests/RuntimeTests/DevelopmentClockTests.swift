@@ -1,4 +1,5 @@
 import Bus
+import Foundation
 import Kernel
 import Logging
 import Synchronization
@@ -169,7 +170,7 @@ private final class CountedWarnings: Sendable {
     }
 
     @Test func `an offset that the broker has lost is stored again by the gateway`() async throws {
-        try await withFollowers(restoring: true) { _, bus, clocks in
+        try await withFollowers(restoring: true) { server, bus, clocks in
             let state = DevelopmentClockState(bus: bus)
             // A broker on a busy machine may answer late.
             try await eventually("it is stored") {
@@ -177,12 +178,12 @@ private final class CountedWarnings: Sendable {
                 return (try? await state.store(.days(3), after: 0)) == true
             }
             try await eventually("all agree") { clocks.allSatisfy { $0.shift == .days(3) } }
-            _ = try await bus.request("$JS.API.STREAM.DELETE.DEV_CLOCK", body: [], deadline: SystemClock.now() + .seconds(30))
+            // As a disk is lost. nats-server 2.9 now and then answers nothing more after the deletion of a stream that others ask for.
+            await server.kill()
+            try FileManager.default.removeItem(at: server.files.appending(path: "store"))
+            try await server.start()
             try await eventually("there is a new stream") {
-                do {
-                    try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
-                    return true
-                } catch let error as JetStreamError { throw ServiceError(.unavailable, "BROKER_REFUSED", "\(error)") }
+                (try? await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)) != nil
             }
             try await eventually("it is stored again") { (try? await state.load()) == .days(3) }
             #expect(clocks.allSatisfy { $0.shift == .days(3) })

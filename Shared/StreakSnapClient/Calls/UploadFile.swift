@@ -35,4 +35,7 @@ public struct UploadProgress: Sendable, Hashable {
     public let total: Int64
     /// From 0 to 1.
     public var fraction: Double { total > 0 ? min(1, Double(sent) / Double(total)) : 0 }
+
+    /// Progress, for a ``Transport`` of one's own.
+    public init(sent: Int64, total: Int64) { (self.sent, self.total) = (sent, total) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Processes
 
-/// A program that lives no longer than this process, however this process ends, and whose folder goes with it.
+/// A program that lives no longer than its last reference, nor than this process, however that ends; its folder goes with it.
 final class Guardian: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -56,8 +56,13 @@ final class Guardian: Sendable {
     /// Whether the program runs.
     var isRunning: Bool { !program.hasExited }
 
+    /// Also a system that idles takes a part of a processor.
+    deinit { Task { [program] in await Self.end(program) } }
+
     /// Ends the program and waits until it is gone.
-    func end() async {
+    func end() async { await Self.end(program) }
+
+    private static func end(_ program: ChildProcess) async {
         program.signal(SIGTERM)
         let timeout = Task { [program] in
             try await Task.sleep(for: .seconds(20))

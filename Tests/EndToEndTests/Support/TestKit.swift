@@ -49,6 +49,8 @@ final class TestKit: Sendable {
         token = try #require(handshake["token"].string)
     }
 
+    deinit { child.signal(SIGTERM) }
+
     /// Lets go of its standard input, as a test process does that ends.
     func endInput() { close(input) }
 
