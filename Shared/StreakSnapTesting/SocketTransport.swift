@@ -6,7 +6,7 @@
     /// Plain HTTP to 127.0.0.1, where worlds are, over a connection of its own for each request. It follows no redirects.
     ///
     /// On Linux `URLSession` watches a descriptor for a moment after libcurl has closed it. Worlds begin and end all the time, the next
-    /// connection gets the same number, and now and then nothing is heard of it any more: the request waits until its time is over.
+    /// connection gets the same number, and now and then nothing of it arrives any more: the request waits until its time is over.
     struct SocketTransport: Transport {
         func send(_ request: TransportRequest) async throws -> TransportReply {
             let exchange = try Exchange(request)
@@ -105,7 +105,7 @@
 
         deinit { if descriptor >= 0 { close(descriptor) } }
 
-        /// Ends it from any thread; the descriptor is closed when nobody can use it any more.
+        /// Ends it from any thread; the descriptor is closed with the last reference.
         func cancel() {
             lock.withLock { isCancelled = true }
             shutdown(descriptor, Int32(SHUT_RDWR))
