@@ -20,6 +20,20 @@ public struct Migration: Sendable {
     public init(version: Int, name: String, sql: String) { self.init(version: version, name: name, sql: Array(sql.utf8)) }
 }
 
+/// Migrations that are numbered together: those of a shared module, or those of a feature.
+public struct MigrationSet: Sendable {
+    /// `outbox`, `profile_replica`, `streaks`: numbering starts anew in each.
+    public let scope: String
+    /// By version.
+    public let migrations: [Migration]
+
+    /// A numbered list, in any order.
+    public init(_ scope: String, _ migrations: [Migration]) {
+        self.scope = scope
+        self.migrations = migrations.sorted { $0.version < $1.version }
+    }
+}
+
 /// Brings a schema up to date.
 ///
 /// The sequence, in one session: create the schema if it is missing; lock it with an advisory lock, so that replicas that start
@@ -29,24 +43,26 @@ public struct Migration: Sendable {
 /// Versions above the known ones are ignored: a newer release applied them, and a migration is compatible with the release before
 /// it.
 public struct Migrator: Sendable {
-    private let scope: String
-    private let migrations: [Migration]
+    private let sets: [MigrationSet]
     private let timeout: Interval
 
     /// - Parameters:
-    ///   - scope: the module of these migrations; modules that share a schema each number theirs from 1.
-    ///   - migrations: all migrations, in any order.
+    ///   - sets: in this order, each scope once.
     ///   - timeout: for one statement, and for waiting for another replica's migrations; default 10 minutes.
-    public init(scope: String = "service", migrations: [Migration], timeout: Interval = .minutes(10)) {
-        self.scope = scope
-        self.migrations = migrations.sorted { $0.version < $1.version }
+    public init(_ sets: [MigrationSet], timeout: Interval = .minutes(10)) {
+        self.sets = sets
         self.timeout = timeout
+    }
+
+    /// One set.
+    public init(scope: String = "service", migrations: [Migration], timeout: Interval = .minutes(10)) {
+        self.init([MigrationSet(scope, migrations)], timeout: timeout)
     }
 
     /// Applies missing migrations.
     ///
-    /// - Throws: `DatabaseError` `migration` when the migrations are not numbered 1, 2, 3, … or an applied one was changed since;
-    ///   `insufficientPrivilege` when the schema is missing and the role may not create it; the error of a failing migration.
+    /// - Throws: `DatabaseError` `migration` when the migrations of a set are not numbered 1, 2, 3, … or an applied one was changed
+    ///   since; `insufficientPrivilege` when the schema is missing and the role may not create it; the error of a failing migration.
     public func run(on database: Database) async throws {
         do {
             try await migrate(database)
@@ -57,8 +73,10 @@ public struct Migrator: Sendable {
     }
 
     private func migrate(_ database: Database) async throws {
-        for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
-            throw DatabaseError(.migration, detail: "\(scope): versions must be 1, 2, 3, …")
+        for set in sets {
+            for (index, migration) in set.migrations.enumerated() where migration.version != index + 1 {
+                throw DatabaseError(.migration, detail: "\(set.scope): versions must be 1, 2, 3, …")
+            }
         }
         try await database.withSession(statementTimeout: timeout) { session in
             // The lock is local to a database. Two schemas of one database can only collide by their hash, which costs a wait and
@@ -68,22 +86,29 @@ public struct Migrator: Sendable {
             )
             try await prepare(session, schema: database.schema)
             let applied = try await self.applied(session)
-            for migration in migrations {
-                let checksum = try await self.checksum(of: migration, session)
-                if let known = applied[migration.version] {
-                    guard known == checksum else {
-                        throw DatabaseError(.migration, detail: "\(scope) \(migration.version): changed after it was applied")
-                    }
-                } else {
-                    guard !applied.keys.contains(where: { $0 > migration.version }) else {
-                        throw DatabaseError(
-                            .migration,
-                            detail: "\(scope) \(migration.version): a later one was applied before it"
-                        )
-                    }
-                    try await apply(migration, checksum, session)
-                }
+            for (step, checksum) in zip(steps, try await checksums(session)) {
+                try await migrate(step, checksum, applied[step.scope] ?? [:], session)
             }
+        }
+    }
+
+    private struct Step {
+        let scope: String
+        let migration: Migration
+    }
+
+    private var steps: [Step] { sets.flatMap { set in set.migrations.map { Step(scope: set.scope, migration: $0) } } }
+
+    /// - Parameter applied: the checksums of what was applied of the scope, by version.
+    private func migrate(_ step: Step, _ checksum: [UInt8], _ applied: [Int: [UInt8]], _ session: DatabaseSession) async throws {
+        let name = "\(step.scope) \(step.migration.version)"
+        if let known = applied[step.migration.version] {
+            guard known == checksum else { throw DatabaseError(.migration, detail: "\(name): changed after it was applied") }
+        } else {
+            guard !applied.keys.contains(where: { $0 > step.migration.version }) else {
+                throw DatabaseError(.migration, detail: "\(name): a later one was applied before it")
+            }
+            try await apply(step, checksum, session)
         }
     }
 
@@ -106,21 +131,30 @@ public struct Migrator: Sendable {
         )
     }
 
-    private func applied(_ session: DatabaseSession) async throws -> [Int: [UInt8]] {
-        var applied: [Int: [UInt8]] = [:]
-        for row in try await session.query("SELECT version, checksum FROM schema_migrations WHERE scope = \(scope)") {
-            let (version, checksum) = try row.decode(as: (Int.self, [UInt8].self))
-            applied[version] = checksum
+    /// The checksums of what was applied, by scope and version.
+    private func applied(_ session: DatabaseSession) async throws -> [String: [Int: [UInt8]]] {
+        var applied: [String: [Int: [UInt8]]] = [:]
+        let scopes = sets.map(\.scope)
+        for row in try await session.query(
+            "SELECT scope, version, checksum FROM schema_migrations WHERE scope = ANY(\(scopes))"
+        ) {
+            let (scope, version, checksum) = try row.decode(as: (String.self, Int.self, [UInt8].self))
+            applied[scope, default: [:]][version] = checksum
         }
         return applied
     }
 
-    private func checksum(of migration: Migration, _ session: DatabaseSession) async throws -> [UInt8] {
-        guard let row = try await session.query("SELECT sha256(\(migration.sql))").first else { throw DatabaseError(.migration) }
-        return try row.decode(as: [UInt8].self)
+    /// Of all known migrations, in their order. This module has no cryptography, and PostgreSQL has.
+    private func checksums(_ session: DatabaseSession) async throws -> [[UInt8]] {
+        let scripts = steps.map(\.migration.sql)
+        let rows = try await session.query(
+            "SELECT sha256(script) FROM unnest(\(scripts)) WITH ORDINALITY AS known (script, place) ORDER BY place"
+        )
+        return try rows.map { try $0.decode(as: [UInt8].self) }
     }
 
-    private func apply(_ migration: Migration, _ checksum: [UInt8], _ session: DatabaseSession) async throws {
+    private func apply(_ step: Step, _ checksum: [UInt8], _ session: DatabaseSession) async throws {
+        let (scope, migration) = (step.scope, step.migration)
         guard let sql = String(validating: migration.sql, as: UTF8.self) else {
             throw DatabaseError(.migration, detail: "\(scope) \(migration.version): not UTF-8")
         }

@@ -29,6 +29,21 @@ import Testing
         }
     }
 
+    @Test func `sets of one schema are applied in their order, and each says what is wrong with it`() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            let other = Migration(version: 1, name: "other", sql: "CREATE TABLE b AS SELECT n FROM a")
+            let sets = [MigrationSet("one", [second, first]), MigrationSet("two", [other]), MigrationSet("none", [])]
+            try await Migrator(sets).run(on: database)
+            try await Migrator(sets).run(on: database)
+            #expect(try await database.value("SELECT count(*) FROM b", as: Int.self) == 1)
+            let changed = Migration(version: 1, name: "other", sql: "CREATE TABLE b (m int)")
+            let failure = await #expect(throws: DatabaseError.self) {
+                try await Migrator([MigrationSet("one", [first, second]), MigrationSet("two", [changed])]).run(on: database)
+            }
+            #expect(failure?.detail == "two 1: changed after it was applied")
+        }
+    }
+
     @Test func `makes the schema when it may`() async throws {
         let server = try await PostgresServer.shared()
         let schema = PostgresServer.freshSchemaName()

@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import AuthCore
 internal import AuthDomain
 internal import Bus
+internal import Database
 internal import Kernel
 internal import Replicas
 internal import Runtime

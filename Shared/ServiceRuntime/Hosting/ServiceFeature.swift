@@ -1,4 +1,5 @@
 public import Bus
+public import Database
 public import Outbox
 public import Runtime
 

@@ -240,7 +240,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             let budget = try await ConnectionBudget.read(pool: configuration.poolSize, from: database)
             if let problem = budget.problem { throw Settings.Invalid(problem) }
             if let warning = budget.warning { logger.warning("\(warning)", metadata: ["service": "\(Module.name)"]) }
-            for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
+            try await Migrator(sets).run(on: database)
         }
         return database
     }

@@ -66,17 +66,3 @@ public struct ServiceEnvironment: Sendable {
     /// What features have in common (`shared`).
     let parts = SharedParts()
 }
-
-/// Migrations that are numbered together: those of a shared module, or those of the service itself.
-public struct MigrationSet: Sendable {
-    /// `outbox`, `profile_replica`, `streaks`: numbering starts anew in each.
-    public let scope: String
-    /// In order.
-    public let migrations: [Migration]
-
-    /// A numbered list.
-    public init(_ scope: String, _ migrations: [Migration]) {
-        self.scope = scope
-        self.migrations = migrations
-    }
-}

@@ -1,4 +1,4 @@
-internal import Database
+package import Database
 internal import Kernel
 package import ServiceRuntime
 
