@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -92,6 +93,16 @@ int hash_process_compute(const HashProcess *process, const char *password, const
     while (size < 0 && errno == EINTR);
     if (size != hash_process_text_size) return EPIPE;
     return hash[0] == 0 ? EINVAL : 0;
+}
+
+int hash_compute(const char *password, const char *setting, char hash[128]) {
+    struct crypt_data *data = calloc(1, sizeof *data);
+    if (data == NULL) return ENOMEM;
+    const char *computed = crypt_rn(password, setting, data, sizeof *data);
+    if (computed != NULL) strncpy(hash, computed, hash_process_text_size - 1);
+    explicit_bzero(data, sizeof *data);
+    free(data);
+    return computed == NULL ? EINVAL : 0;
 }
 
 void hash_process_stop(const HashProcess *process) {

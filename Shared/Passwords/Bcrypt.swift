@@ -1,7 +1,7 @@
 internal import CCrypt
 internal import Kernel
 
-/// bcrypt's texts: settings with a new salt, costs, the comparison. The computing is done by `HashProcesses`.
+/// bcrypt's texts: settings with a new salt, costs, the comparison. `HashProcesses` has them computed.
 enum Bcrypt {
     /// A new hash with a salt from the system's random source.
     static func hash(_ password: String, cost: Int, by processes: HashProcesses) throws -> String {
@@ -10,12 +10,13 @@ enum Bcrypt {
         guard crypt_gensalt_rn("$2b$", UInt(cost), nil, 0, &setting, Int32(setting.count)) != nil else {
             throw ServiceError.internal
         }
-        return try processes.compute(password, setting: setting)
+        return try processes.compute(password, setting: setting, cost: cost)
     }
 
     /// Whether the password gives this hash, compared in time that does not depend on where they differ.
     static func verify(_ password: String, against hash: String, by processes: HashProcesses) throws -> Bool {
-        let computed = Array(try processes.compute(password, setting: Array(hash.utf8CString)).utf8)
+        guard let cost = cost(of: hash) else { return false }
+        let computed = Array(try processes.compute(password, setting: Array(hash.utf8CString), cost: cost).utf8)
         let expected = Array(hash.utf8)
         guard computed.count == expected.count else { return false }
         return zip(computed, expected).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -6,6 +6,10 @@ private import Synchronization
 /// Child processes that compute hashes, so that hashing gives way to requests of every service (see `hash_process.h`). Each caller
 /// that blocks in `compute` has one to itself; they start when needed, are used again, and end with this object or its process.
 final class HashProcesses: Sendable {
+    /// Hashes of a lower cost take at most 4 ms: the calling thread computes them. A process costs as much, for the memory of this one
+    /// is then copied page by page as it is written to.
+    static let leastCost = 7
+
     private let niceness: Int32
     private let idle = Mutex<[HashProcess]>([])
 
@@ -16,11 +20,15 @@ final class HashProcesses: Sendable {
         for process in idle.withLock({ $0 }) { stop(process) }
     }
 
-    /// What crypt(3) makes of a password; blocks for as long as the cost in `setting` says.
+    /// What crypt(3) makes of a password; blocks for as long as the cost says, that of `setting`.
     ///
     /// - Throws: `INTERNAL` when libxcrypt refuses; `UNAVAILABLE` when no process can be started.
-    func compute(_ password: String, setting: [CChar]) throws -> String {
+    func compute(_ password: String, setting: [CChar], cost: Int) throws -> String {
         var hash = [CChar](repeating: 0, count: Int(hash_process_text_size))
+        if cost < Self.leastCost {
+            guard hash_compute(password, setting, &hash) == 0 else { throw ServiceError.internal }
+            return Self.text(hash)
+        }
         // A process that was killed while idle is found out by using it; a new one in its place answers.
         while let process = idle.withLock({ $0.popLast() }) {
             if try compute(password, setting, by: process, &hash) { return Self.text(hash) }

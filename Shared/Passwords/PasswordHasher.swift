@@ -3,7 +3,7 @@ private import Kernel
 private import Synchronization
 private import WorkPool
 
-/// bcrypt (`$2b$`) over libxcrypt (AU-1, AU-2), in a few child processes of low priority.
+/// bcrypt (`$2b$`) over libxcrypt (AU-1, AU-2), in a few child processes of low priority; below cost 7, for tests, on threads of its own.
 ///
 /// At cost 12 one hash takes about a quarter of a second of CPU, so it must not compete with requests, what cannot start soon is
 /// refused, and a client that asks for many waits behind those that ask for few (`HashRequester`).
@@ -15,7 +15,7 @@ public final class PasswordHasher: Sendable {
 
     /// The cost of new hashes.
     public let cost: Int
-    /// Its threads wait for the processes; they compute nothing.
+    /// Its threads wait for the processes.
     private let pool: WorkPool
     private let processes = HashProcesses(niceness: 5)
     private let turns: HashTurns

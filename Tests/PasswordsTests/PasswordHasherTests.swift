@@ -43,6 +43,7 @@ private let requester = HashRequester(.signIn, address: nil)
     }
 
     @Test func `a killed process is replaced and no caller notices`() async throws {
+        let hasher = PasswordHasher(cost: 7)
         let hash = try await hasher.hash("p", for: requester)
         for _ in 0..<3 {
             let children = hasher.processIDs
@@ -53,12 +54,27 @@ private let requester = HashRequester(.signIn, address: nil)
     }
 
     @Test func `the processes are sessions of low priority without the parent's descriptors`() async throws {
+        let hasher = PasswordHasher(cost: 7)
         _ = try await hasher.hash("p", for: requester)
         let child = try #require(hasher.processIDs.first)
         #expect(getsid(child) == child)
         #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child)) == 5)
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/fd")
         #expect(open == ["0"])
+    }
+
+    @Test func `hashes that are computed here and in a process are the same`() async throws {
+        let (here, apart) = (PasswordHasher(cost: 6), PasswordHasher(cost: 7))
+        let (cheap, dear) = (try await here.hash("p", for: requester), try await apart.hash("p", for: requester))
+        #expect(here.processIDs.isEmpty && !apart.processIDs.isEmpty)
+        #expect(cheap.hasPrefix("$2b$06$") && dear.hasPrefix("$2b$07$"))
+        // The stored hash says what it costs.
+        for hasher in [here, apart] {
+            for hash in [cheap, dear] {
+                #expect(try await hasher.verify("p", against: hash, for: requester))
+                #expect(try await !hasher.verify("q", against: hash, for: requester))
+            }
+        }
     }
 
     @Test func `a caller that would wait too long is refused though the queue has room`() async throws {

@@ -20,5 +20,8 @@ int hash_process_start(HashProcess *process, int niceness);
 // Returns 0, EINVAL when crypt(3) refuses or a text is too long, or EPIPE when the child has exited.
 int hash_process_compute(const HashProcess *process, const char *password, const char *setting, char hash[128]);
 
+// The same, computed by the calling thread: EINVAL when crypt(3) refuses, ENOMEM.
+int hash_compute(const char *password, const char *setting, char hash[128]);
+
 // Ends the child after its present computation, and waits for the end.
 void hash_process_stop(const HashProcess *process);
