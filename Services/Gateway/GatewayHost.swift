@@ -19,6 +19,7 @@ public final class GatewayHost: Program {
     private let logger: Logger
     private let metrics: Metrics
     private let clock: any Clock
+    private let descriptors: DescriptorCache?
     private let crossOrigin: CrossOrigin
     private let drainTimeout: Duration
     private let parts = Mutex(Parts())
@@ -42,9 +43,18 @@ public final class GatewayHost: Program {
         try self.init(settings: settings, logger: logger, metrics: metrics, clock: nil)
     }
 
-    /// - Parameter clock: the development clock of the process that moves it, so that both show the same; nil for one of its own, where the
-    ///   settings ask for one.
-    public init(settings: Settings, logger: Logger, metrics: Metrics, clock: DevelopmentClock?) throws {
+    /// - Parameters:
+    ///   - clock: the development clock of the process that moves it, so that both show the same; nil for one of its own, where the
+    ///     settings ask for one.
+    ///   - descriptors: those that gateways of this process have had.
+    public init(
+        settings: Settings,
+        logger: Logger,
+        metrics: Metrics,
+        clock: DevelopmentClock?,
+        descriptors: DescriptorCache? = nil
+    ) throws {
+        self.descriptors = descriptors
         self.settings = settings
         self.logger = logger
         self.metrics = metrics.labelled([("service", "gateway")])
@@ -73,7 +83,7 @@ public final class GatewayHost: Program {
             tracer: tracer
         )
         let services = try settings.get(GatewaySettings.services).split(separator: ",").map(String.init)
-        let catalog = ServiceCatalog(bus: bus, expected: services, logger: logger)
+        let catalog = ServiceCatalog(bus: bus, expected: services, logger: logger, cache: descriptors)
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
         let feed = RevocationFeed(bus: bus, revocations: revocations, logger: logger)

@@ -34,10 +34,14 @@ final class ServiceCatalog: Sendable {
     let expected: [String]
     private let bus: BusConnection
     private let logger: Logger
+    private let cache: DescriptorCache?
     private let state: Mutex<State>
 
-    /// - Parameter expected: services that are waited for, and whose routes stay while they are away; the first to declare a path has it.
-    init(bus: BusConnection, expected: [String], logger: Logger) {
+    /// - Parameters:
+    ///   - expected: services that are waited for, and whose routes stay while they are away; the first to declare a path has it.
+    ///   - cache: of this and other gateways of the process.
+    init(bus: BusConnection, expected: [String], logger: Logger, cache: DescriptorCache? = nil) {
+        self.cache = cache
         self.bus = bus
         self.expected = expected
         self.logger = logger
@@ -125,6 +129,7 @@ final class ServiceCatalog: Sendable {
     }
 
     private func fetch(_ hash: String, of service: String) async {
+        if let known = cache?[hash] { return state.withLock { $0.descriptors[hash] = known } }
         do {
             let reply = try await bus.callRaw(
                 subject: Endpoint.descriptorSubject(service: service, sha256: hash),
@@ -140,6 +145,7 @@ final class ServiceCatalog: Sendable {
                 )
             }
             let set = try DescriptorSet(serialized: bytes)
+            cache?.keep(set, hash: hash)
             state.withLock { $0.descriptors[hash] = set }
         } catch {
             logger.warning("a descriptor was not received", metadata: ["service": "\(service)", "error": "\(error)"])
