@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A flag that one task waits for and any task raises; raising it again before it is seen changes nothing.
-final class WakeSignal: Sendable {
+public final class WakeSignal: Sendable {
     private struct State {
         var isRaised = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -9,7 +9,10 @@ final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
-    func wake() {
+    public init() {}
+
+    /// Raises the flag. Does not block.
+    public func wake() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let waiter = state.waiter else {
                 state.isRaised = true
@@ -22,7 +25,7 @@ final class WakeSignal: Sendable {
     }
 
     /// Returns when the flag is raised (and lowers it), after `limit`, or when the task is cancelled.
-    func wait(atMost limit: Duration) async {
+    package func wait(atMost limit: Duration) async {
         let timer = Task { [weak self] in
             try? await Task.sleep(for: limit)
             if !Task.isCancelled { self?.wake() }

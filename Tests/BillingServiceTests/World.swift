@@ -229,7 +229,7 @@ struct World {
     {
         let handler = RevenueCatWebhook(
             secrets: WebhookSecrets(secrets: "old, new", signingSecret: signing),
-            events: events.events,
+            events: events,
             mutations: mutations
         )
         let request = RevenueCatWebhookRequest(body: Array(body.utf8), authorization: authorization, signature: signature)

@@ -66,7 +66,7 @@ struct MailWorld {
 
     func ask(_ request: SendMailRequest) async throws {
         let context = CallContext(deadline: SystemClock.now() + .minutes(2))
-        _ = try await SendMail(mutations: mutations).handle(request, context)
+        _ = try await SendMail(mutations: mutations, stored: WakeSignal()).handle(request, context)
     }
 
     /// What one replica does by itself.
@@ -75,6 +75,7 @@ struct MailWorld {
     func jobs(_ transport: MailTransport?, auth: any Caller = AddressBook()) throws -> MailJobs {
         MailJobs(
             mails: mails,
+            stored: WakeSignal(),
             composer: MailComposer(sender: try #require(MailAddress(text: "StreakSnap <no-reply@mail.example.com>"))),
             addresses: EmailClient(auth),
             transport: transport,

@@ -1,6 +1,7 @@
 import Foundation
 import Kernel
 import Logging
+import Outbox
 import Synchronization
 import TestSupport
 import Testing
@@ -228,6 +229,27 @@ struct SmallTests {
         #expect(counter.current >= 6)
         #expect(metrics.counter("streaksnap_job_failures_total", [("job", "due")], help: "").current == 1)
         #expect(try await runner.runAllDue() == 0)
+    }
+
+    @Test func `A job that is woken looks at once, and ends at once`() async throws {
+        let looks = Atomic(0)
+        let signal = WakeSignal()
+        // The interval never ends within the test.
+        let job = Job("woken", every: .seconds(3600), lanes: 2, wokenBy: signal) { _ in
+            looks.add(1, ordering: .relaxed)
+            return 0
+        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let runner = JobRunner(jobs: [job], clock: SystemClock(), logger: logger, metrics: Metrics())
+        let task = Task { await runner.run() }
+        for look in 1...3 {
+            try await eventually("look \(look)") { looks.load(ordering: .relaxed) == look }
+            signal.wake()
+        }
+        try await eventually("the last look") { looks.load(ordering: .relaxed) == 4 }
+        task.cancel()
+        await task.value
+        #expect(looks.load(ordering: .relaxed) == 4)
     }
 
     @Test func `While nothing is due only one lane of a job looks`() async throws {

@@ -85,7 +85,7 @@ struct MoneyParts {
         return BillingService.endpoints(
             getEntitlements: GetEntitlements(database: environment.database, clock: environment.clock),
             restore: Restore(questions: questions, mutations: mutations),
-            revenueCatWebhook: RevenueCatWebhook(secrets: secrets, events: events.events, mutations: mutations),
+            revenueCatWebhook: RevenueCatWebhook(secrets: secrets, events: events, mutations: mutations),
             getRecoveryBalance: GetRecoveryBalance(ledger: ledger),
             spendToken: SpendToken(tokens: tokens, mutations: mutations),
             refundToken: RefundToken(tokens: tokens, mutations: mutations)

@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import Database
 internal import Kernel
 internal import NotificationsAPI
+internal import Outbox
 internal import OutgoingMail
 internal import Runtime
 package import ServiceRuntime
@@ -45,8 +46,10 @@ package enum MailFeature {
         if transport == nil {
             environment.logger.warning("no mail is sent: there is neither a mail server nor a folder for mails")
         }
+        let stored = WakeSignal()
         let jobs = MailJobs(
             mails: MailRepository(database: environment.database),
+            stored: stored,
             composer: MailComposer(sender: try address(environment.settings)),
             addresses: EmailClient(environment.bus),
             transport: transport,
@@ -56,7 +59,7 @@ package enum MailFeature {
             metrics: environment.metrics
         )
         return FeatureParts(
-            endpoints: MailService.endpoints(sendMail: SendMail(mutations: environment.mutations)),
+            endpoints: MailService.endpoints(sendMail: SendMail(mutations: environment.mutations, stored: stored)),
             consumers: ReceiptConsumer.all,
             jobs: jobs.all
         )

@@ -1,4 +1,5 @@
 public import Kernel
+public import Outbox
 
 /// Time-driven work: finds its due rows by an index, in batches, and replicas share it (D7).
 public struct Job: Sendable {
@@ -8,6 +9,9 @@ public struct Job: Sendable {
     public let interval: Duration
     /// Whether something is known to come soon: then the next run follows after a fifth of the interval.
     public let isExpecting: @Sendable () -> Bool
+    /// Raised where this replica stores rows for the job (`UnitOfWork.whenEnded`): then the next run follows at once. Other replicas find
+    /// the rows after the interval.
+    public let signal: WakeSignal?
     /// Batches that one replica works on at a time, at most: so that the database and the replica are both busy when much is due.
     public let lanes: Int
     /// How long one batch may take before it is given up and the next one begun beside it. Statements and calls have shorter limits of their
@@ -27,6 +31,7 @@ public struct Job: Sendable {
         lanes: Int = 1,
         limit: Duration = .seconds(300),
         expecting isExpecting: @escaping @Sendable () -> Bool = { false },
+        wokenBy signal: WakeSignal? = nil,
         oldestDue: (@Sendable () async throws -> Instant?)? = nil,
         run: @escaping @Sendable (Instant) async throws -> Int
     ) {
@@ -35,6 +40,7 @@ public struct Job: Sendable {
         self.lanes = max(1, lanes)
         self.limit = limit
         self.isExpecting = isExpecting
+        self.signal = signal
         self.oldestDue = oldestDue
         self.run = run
     }

@@ -74,7 +74,12 @@ struct JobRunner: Sendable {
                 failed.increment()
                 logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
             }
-            try? await Task.sleep(for: job.isExpecting() ? job.interval / 5 : job.interval)
+            let pause = job.isExpecting() ? job.interval / 5 : job.interval
+            if isFirst, let signal = job.signal {
+                await signal.wait(atMost: pause)
+            } else {
+                try? await Task.sleep(for: pause)
+            }
         }
     }
 

@@ -10,6 +10,8 @@ struct AccountMails: Sendable {
     private static let notice = Interval.days(7)
 
     let tokens: EmailTokens
+    /// Wakes the job that brings mails to `notifications`.
+    let queued = WakeSignal()
 
     /// The link that verifies a new account's address. A mailbox at its limit gets none, and the registration does not show it.
     func welcome(_ account: Account, _ work: UnitOfWork) async throws {
@@ -38,7 +40,7 @@ struct AccountMails: Sendable {
             token: id,
             uselessAfter: expiresAt
         )
-        try await MailQueueRepository.insert(mail, now: work.now, work.sql)
+        try await queue(mail, work)
     }
 
     /// A mail that informs. To an address whose owner has not confirmed it only within the limit of a mailbox: it may be a stranger's.
@@ -65,6 +67,11 @@ struct AccountMails: Sendable {
             newAddress: newAddress,
             uselessAfter: work.now + Self.notice
         )
+        try await queue(mail, work)
+    }
+
+    private func queue(_ mail: PendingMail, _ work: UnitOfWork) async throws {
+        work.whenEnded { [queued] in queued.wake() }
         try await MailQueueRepository.insert(mail, now: work.now, work.sql)
     }
 

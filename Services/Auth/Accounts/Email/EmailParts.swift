@@ -4,6 +4,7 @@ internal import Bus
 internal import Kernel
 internal import Logging
 internal import NotificationsAPI
+internal import Outbox
 internal import Runtime
 internal import ServiceRuntime
 
@@ -26,8 +27,9 @@ struct EmailParts {
         let limits = MailLimitRepository(database: environment.database)
         let base = try environment.settings.get(LinkSettings.publicURL)
         if base.isEmpty { environment.logger.warning("links in mails do not work: \(LinkSettings.publicURL.argument) is empty") }
+        let requested = WakeSignal()
         endpoints = EmailService.endpoints(
-            requestPasswordReset: RequestPasswordReset(mutations: mutations),
+            requestPasswordReset: RequestPasswordReset(mutations: mutations, requested: requested),
             resetPassword: ResetPassword(
                 accounts: core.accounts,
                 lifecycle: core.lifecycle,
@@ -66,6 +68,7 @@ struct EmailParts {
             mails: mails,
             links: MailLinks(base: base),
             notifications: MailClient(environment.bus),
+            requested: requested,
             work: environment.work,
             ids: environment.ids,
             logger: environment.logger

@@ -15,6 +15,8 @@ struct MailDispatch: Sendable {
     let mails: AccountMails
     let links: MailLinks
     let notifications: MailClient
+    /// Raised when a new password was asked for.
+    let requested: WakeSignal
     let work: UnitOfWorkFactory
     let ids: any IDSource
     let logger: Logger
@@ -24,10 +26,14 @@ struct MailDispatch: Sendable {
 
     var jobs: [Job] {
         [
-            Job("password_requests", every: .seconds(1)) { _ in try await answerRequests() },
-            Job("pending_mails", every: .seconds(1), lanes: 2, oldestDue: { try await queue.oldest() }) { now in
-                try await dispatchNext(now: now)
-            },
+            Job("password_requests", every: .seconds(1), wokenBy: requested) { _ in try await answerRequests() },
+            Job(
+                "pending_mails",
+                every: .seconds(1),
+                lanes: 2,
+                wokenBy: mails.queued,
+                oldestDue: { try await queue.oldest() }
+            ) { now in try await dispatchNext(now: now) },
         ]
     }
 

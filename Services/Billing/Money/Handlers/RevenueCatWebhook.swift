@@ -7,7 +7,7 @@ internal import ServiceRuntime
 /// an event besides its form is found afterwards.
 struct RevenueCatWebhook: MutationHandler {
     let secrets: WebhookSecrets
-    let events: StoreEventRepository
+    let events: StoreEvents
     let mutations: Mutations
 
     func handle(_ request: RevenueCatWebhookRequest, _ context: CallContext) async throws -> Once<RevenueCatWebhookReply> {
@@ -20,7 +20,9 @@ struct RevenueCatWebhook: MutationHandler {
         )
         let received = try ReceivedEvent(body: request.body, receivedAt: mutations.work.now())
         return try await mutations.once(context, request) { [events] work in
-            RevenueCatWebhookReply(isNew: try await events.insert(received, body: request.body, now: work.now, work.sql))
+            work.whenEnded { [stored = events.stored] in stored.wake() }
+            let isNew = try await events.events.insert(received, body: request.body, now: work.now, work.sql)
+            return RevenueCatWebhookReply(isNew: isNew)
         }
     }
 }

@@ -15,10 +15,12 @@ struct BillingJobs {
 
     private var storeEvents: Job {
         // Often: a user has just paid, and waits.
-        Job("store_events", every: .seconds(1), oldestDue: { [events] in try await events.events.oldestDue() }) {
-            [events] now in
-            try await events.applyDue(now: now)
-        }
+        Job(
+            "store_events",
+            every: .seconds(1),
+            wokenBy: events.stored,
+            oldestDue: { [events] in try await events.events.oldestDue() }
+        ) { [events] now in try await events.applyDue(now: now) }
     }
 
     /// Premium that ends, and months that begin (BI-2, RC-1).

@@ -10,6 +10,8 @@ internal import Outbox
 /// same subscription may name different users.
 struct StoreEvents: Sendable {
     let events: StoreEventRepository
+    /// Raised when one was stored.
+    let stored = WakeSignal()
     let customers: Customers
     let entitling: Entitling
     let packs: Packs

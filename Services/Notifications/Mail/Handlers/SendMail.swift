@@ -1,17 +1,21 @@
 internal import Bus
 internal import Kernel
 internal import NotificationsAPI
+internal import Outbox
 internal import ServiceRuntime
 
 /// Stores a mail once for each operation; a job hands it over. The caller does not wait for the mail server.
 struct SendMail: MutationHandler {
     let mutations: Mutations
+    /// Wakes the job that hands it over.
+    let stored: WakeSignal
 
     func handle(_ request: SendMailRequest, _ context: CallContext) async throws -> Once<SendMailReply> {
         guard request.content != nil else {
             throw ServiceError.validation(field: "values", "must hold what a mail of this kind says")
         }
-        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { work in
+        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { [stored] work in
+            work.whenEnded { stored.wake() }
             let latest = work.now + MailRepository.kept
             try await MailRepository.insert(
                 request,

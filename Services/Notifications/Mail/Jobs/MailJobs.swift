@@ -3,6 +3,7 @@ internal import Bus
 internal import Kernel
 internal import Logging
 internal import NotificationsDomain
+internal import Outbox
 internal import OutgoingMail
 internal import Runtime
 internal import ServiceRuntime
@@ -13,6 +14,8 @@ internal import ServiceRuntime
 /// the same `Message-ID`, and never a third.
 struct MailJobs: Sendable {
     let mails: MailRepository
+    /// Raised when a mail was stored.
+    let stored: WakeSignal
     let composer: MailComposer
     let addresses: EmailClient
     /// Nil: mails wait until they are of no use.
@@ -24,9 +27,13 @@ struct MailJobs: Sendable {
 
     var all: [Job] {
         [
-            Job("mail_delivery", every: .seconds(1), lanes: 4, oldestDue: { try await mails.oldestDue() }) { now in
-                try await sendNext(now: now)
-            },
+            Job(
+                "mail_delivery",
+                every: .seconds(1),
+                lanes: 4,
+                wokenBy: stored,
+                oldestDue: { try await mails.oldestDue() }
+            ) { now in try await sendNext(now: now) },
             Job("expired_mails", every: .seconds(5)) { now in
                 let count = try await mails.expire(now: now)
                 self.count(.expired, by: count)
