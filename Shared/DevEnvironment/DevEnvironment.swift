@@ -68,10 +68,18 @@ public actor DevEnvironment {
             natsPasswords: natsPasswords,
             postgresURLs: Dictionary(
                 uniqueKeysWithValues: BusPermissions.services.map { role in
-                    (role, postgres.socket.url(of: role, password: postgresPasswords[role] ?? "", port: postgres.port))
+                    (
+                        role,
+                        postgres.address.url(
+                            of: role,
+                            password: postgresPasswords[role] ?? "",
+                            database: PostgresRoles.database
+                        )
+                    )
                 }
             ),
             postgresPort: Int(postgres.port),
+            postgresAddress: postgres.address,
             postgresPasswords: postgresPasswords
         )
         let running = Running(lock: lock, nats: nats, postgres: postgres, endpoints: endpoints)

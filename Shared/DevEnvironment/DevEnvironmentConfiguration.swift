@@ -66,12 +66,14 @@ public struct Endpoints: Sendable, Equatable {
 
     /// The port of PostgreSQL on 127.0.0.1.
     public var postgresPort: Int
+    /// Where services reach PostgreSQL.
+    public var postgresAddress: PostgresAddress
     let postgresPasswords: [String: String]
 
-    /// The connection string of a service's role for another database of the same server, reached at a port of 127.0.0.1; nil for an
-    /// unknown one.
-    public func postgresURL(of service: String, database: String, port: Int) -> String? {
-        postgresPasswords[service].map { "postgresql://\(service):\($0)@127.0.0.1:\(port)/\(database)" }
+    /// The connection string of a service's role for another database of the same server, reached at another address; nil for an
+    /// unknown role.
+    public func postgresURL(of service: String, database: String, at address: PostgresAddress) -> String? {
+        postgresPasswords[service].map { address.url(of: service, password: $0, database: database) }
     }
 
     /// The connection string of the superuser for another database of the same server.

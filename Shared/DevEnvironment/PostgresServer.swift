@@ -6,7 +6,8 @@ internal import Processes
 struct PostgresServer: Sendable {
     let server: SupervisedServer
     let port: UInt16
-    let socket: PostgresSocket
+    /// Where services reach it.
+    let address: PostgresAddress
 
     /// PostgreSQL refuses to run as root, so root becomes this user of Debian's package.
     private static let account = "postgres"
@@ -28,15 +29,15 @@ struct PostgresServer: Sendable {
         let setUp = PostgresSetup(configuration: configuration, binaries: binaries, folder: folder, user: user)
         try await setUp.makeCluster(superuserPassword: passwords["admin"] ?? "")
         try await Leftover.wait(file: "\(setUp.cluster)/postmaster.pid", mark: setUp.cluster, name: "PostgreSQL")
-        let socket = PostgresSocket(folder: folder)
-        socket.removeLeftovers()
+        let sockets = PostgresSocketFolder(path: folder)
+        sockets.removeLeftovers()
 
         let port = try configuration.postgresPort ?? Ports.free()
         try Ports.check(port, for: "PostgreSQL", option: "--postgres-port")
         let log = "\(configuration.dataFolder)/logs/postgres.log"
         Files.rotate(log)
         var settings = [
-            "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": socket.directories,
+            "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": sockets.setting,
             "logging_collector": "off",
             "log_destination": "stderr", "max_connections": "200", "timezone": "UTC", "log_timezone": "UTC",
             "log_line_prefix": "%m [%p] %u@%d ",
@@ -62,7 +63,7 @@ struct PostgresServer: Sendable {
             throw error
         }
         logger.info("PostgreSQL is ready", metadata: ["port": "\(port)"])
-        return PostgresServer(server: server, port: port, socket: socket)
+        return PostgresServer(server: server, port: port, address: sockets.address(port: port))
     }
 
     /// Makes the folder the account's and sees that the account can get there.

@@ -1,8 +1,9 @@
+import DevEnvironment
 import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A port in front of PostgreSQL that can make it slow or away, for one world.
+/// A socket in front of PostgreSQL that can make it slow or away, for one world.
 final class DatabaseProxy: Sendable {
     /// How PostgreSQL seems to the services.
     struct Behaviour: Hashable, Sendable {
@@ -18,24 +19,29 @@ final class DatabaseProxy: Sendable {
         var clients: [ObjectIdentifier: any Channel] = [:]
     }
 
-    private let target: Int
+    private let target: PostgresAddress
     private let state = Mutex(State())
 
-    /// A proxy of what listens on a port of 127.0.0.1.
-    init(to target: Int) { self.target = target }
+    /// A proxy of what listens at an address.
+    init(to target: PostgresAddress) { self.target = target }
 
-    /// Begins to listen on 127.0.0.1.
+    /// Begins to listen: on a socket in the folder, or on 127.0.0.1 when the folder's path does not serve.
     ///
-    /// - Returns: the port.
+    /// - Returns: where.
     /// - Throws: the operating system's error.
-    func listen() async throws -> Int {
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    func listen(in folder: String) async throws -> PostgresAddress {
+        let address = PostgresAddress(socketIn: folder, port: 5_432)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.autoRead, value: false)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { [self] channel in accept(channel) }
-            .bind(host: "127.0.0.1", port: 0).get()
+        let listener =
+            if let path = address?.socketPath {
+                try await bootstrap.bind(unixDomainSocketPath: path).get()
+            } else {
+                try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1).bind(host: "127.0.0.1", port: 0).get()
+            }
         state.withLock { $0.listener = listener }
-        return listener.localAddress?.port ?? 0
+        return address ?? .port(listener.localAddress?.port ?? 0)
     }
 
     var behaviour: Behaviour { state.withLock { $0.behaviour } }
@@ -65,10 +71,7 @@ final class DatabaseProxy: Sendable {
         client.closeFuture.whenComplete { [self] _ in
             state.withLock { state in state.clients[ObjectIdentifier(client)] = nil }
         }
-        return ClientBootstrap(group: client.eventLoop)
-            .channelOption(.autoRead, value: false)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .connect(host: "127.0.0.1", port: target)
+        return connect(on: client.eventLoop)
             .flatMapThrowing { [self] server in
                 try client.pipeline.syncOperations.addHandler(Forwarder(to: server) { [self] in behaviour.delay })
                 try server.pipeline.syncOperations.addHandler(Forwarder(to: client) { 0 })
@@ -77,6 +80,16 @@ final class DatabaseProxy: Sendable {
                     channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
                 }
             }
+    }
+
+    private func connect(on loop: any EventLoop) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: loop).channelOption(.autoRead, value: false)
+        return switch target {
+        case .port(let port):
+            bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: "127.0.0.1", port: port)
+        case .socket(let folder, let port):
+            bootstrap.connect(unixDomainSocketPath: PostgresAddress.path(of: port, in: folder))
+        }
     }
 }
 

@@ -61,13 +61,18 @@ struct TestEnvironment: AsyncParsableCommand {
         var configuration = DevEnvironmentConfiguration(
             dataFolder: folder.path,
             postgresSettings: [
-                // Nothing of it need survive the machine.
-                "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off",
-                "max_connections": "\(Worlds.most * 30 + 40)", "password_encryption": "md5",
+                // Nothing of it need survive the machine, and nothing is copied to another.
+                "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "wal_level": "minimal",
+                "max_wal_senders": "0", "log_checkpoints": "off", "shared_buffers": "32MB",
+                // No table of a world lives long enough to be looked after.
+                "autovacuum": "off", "track_counts": "off", "bgwriter_lru_maxpages": "0", "update_process_title": "off",
+                // Most statements run a few times in a world: one plan for each is enough.
+                "plan_cache_mode": "force_generic_plan",
+                "max_connections": "\(Worlds.most * 6 + 40)", "password_encryption": "md5",
                 "hba_file": try folder.writeHostRules(),
             ]
         )
-        configuration.privateAccounts = Worlds.most
+        configuration.privateAccounts = Worlds.accounts
         return DevEnvironment(configuration, logger: logger)
     }
 

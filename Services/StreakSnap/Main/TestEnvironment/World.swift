@@ -68,18 +68,29 @@ actor World {
         services = [:]
     }
 
-    /// Removes its streams from the broker, so that another world can have the account, and everything else that is not the database.
-    func remove() async {
+    /// Ends everything of it that costs processor time. What it has stored stays.
+    func end() async {
         await stop()
-        await Self.removeStreams(bus)
-        await bus.close()
         await standIns.mail.stop()
         await database.stop()
     }
 
+    /// Removes its streams from the broker, so that another world can have the account.
+    func removeStreams() async {
+        await Self.removeStreams(bus)
+        await bus.close()
+    }
+
+    /// What is on the broker for a world, in memory: it ends with its servers.
+    static let topology: EventTopology = {
+        var topology = EventTopology.streaksnap(hasDevelopmentClock: true)
+        for index in topology.streams.indices { topology.streams[index].configuration.storage = .memory }
+        return topology
+    }()
+
     /// Removes all streams of an account; those that there are not are no failure.
     static func removeStreams(_ bus: BusConnection) async {
-        for stream in EventTopology.streaksnap(hasDevelopmentClock: true).streams {
+        for stream in topology.streams {
             let subject = "$JS.API.STREAM.DELETE.\(stream.configuration.name)"
             _ = try? await bus.request(subject, body: [], deadline: SystemClock.now() + .seconds(5))
         }

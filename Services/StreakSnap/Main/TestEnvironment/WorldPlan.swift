@@ -21,8 +21,8 @@ struct WorldPlan: Sendable {
     /// Holds its blobs and keys.
     let folder: String
     let endpoints: Endpoints
-    /// Of its proxy of PostgreSQL.
-    let databasePort: Int
+    /// Where its proxy of PostgreSQL is.
+    let database: PostgresAddress
     /// Of its gateway, also while that is being started.
     let reserved: ReservedPort
     /// Of its mail server.
@@ -76,8 +76,9 @@ struct WorldPlan: Sendable {
             // What a test waits for, or asks more often than people do.
             "auth.bcrypt-cost": "4", "http.user-rate": "0", "http.address-rate": "0", "http.drain-timeout": "0",
             "notifications.push-spread": "0",
-            // Many worlds share one server, and every service has one replica.
-            "database.pool": "3", "database.presence": "false",
+            // Every service has one replica, and a connection of its own: a further one would parse and plan everything again, which is
+            // most of what a world costs.
+            "database.pool": "1", "database.presence": "false",
         ].merging(given) { $1 }
         values.merge(
             [
@@ -92,7 +93,7 @@ struct WorldPlan: Sendable {
                 "billing.revenuecat-url": standIns + "/store", "billing.revenuecat-key": storeSecret,
             ]
         ) { $1 }
-        if let database = endpoints.postgresURL(of: name, database: id, port: databasePort) { values["database.url"] = database }
+        if let database = endpoints.postgresURL(of: name, database: id, at: database) { values["database.url"] = database }
         return values
     }
 
@@ -116,8 +117,17 @@ struct WorldPlan: Sendable {
     /// - Throws: `Settings.Invalid`.
     func gateway(_ clock: DevelopmentClock) throws -> GatewayHost {
         let settings = settings(of: "gateway")
-        return try GatewayHost(settings: settings, logger: try logger("gateway", settings), metrics: Metrics(), clock: clock)
+        return try GatewayHost(
+            settings: settings,
+            logger: try logger("gateway", settings),
+            metrics: Metrics(),
+            clock: clock,
+            descriptors: Self.descriptors
+        )
     }
+
+    /// The services of all worlds are the same.
+    private static let descriptors = DescriptorCache()
 
     private func host<Module: ServiceModule>(_: Module.Type) throws -> any Program {
         let settings = settings(of: Module.name)

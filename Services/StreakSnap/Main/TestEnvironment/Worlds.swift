@@ -9,10 +9,16 @@ import Synchronization
 
 /// All worlds of a test environment: those that tests use, and those that are kept warm for the next test.
 actor Worlds {
-    /// Worlds at once, the warm ones included. A world has up to 18 connections to PostgreSQL.
+    /// Worlds at once, the warm ones included. A world has up to six connections to PostgreSQL.
     static let most = 32
     /// Worlds that are started at once.
     private static let starters = 2
+    /// Worlds that were ended and whose databases, streams and files are still there, at most: they take some 20 MB each.
+    private static let mostEnded = 12
+    /// Each world, also one that was ended, has an account on the broker.
+    static let accounts = most + mostEnded
+    /// So long must no test have asked for a world before what ended is removed: until then the processor is the tests'.
+    private static let rest = Duration.seconds(2)
 
     private let endpoints: Endpoints
     private let folder: String
@@ -24,7 +30,7 @@ actor Worlds {
     private let registry: StandInRegistry
     private let http = OutgoingHTTP(threads: 6, queueLimit: 4_096, keepsConnections: true)
     private let provisioning = OneAtATime()
-    private var accounts = Array((1...most).reversed())
+    private var accounts = Array((1...accounts).reversed())
     /// Those that have had a world in this run.
     private var usedAccounts: Set<Int> = []
     private var number = 0
@@ -32,6 +38,9 @@ actor Worlds {
     private var warm: [World] = []
     private var waiting: [CheckedContinuation<World, any Error>] = []
     private var starting = 0
+    private var ended: [World] = []
+    private var isRemoving = false
+    private var lastAsked = ContinuousClock.now
 
     /// - Parameters:
     ///   - control: address of the control API, which has the stand-ins too.
@@ -59,18 +68,22 @@ actor Worlds {
         try? FileManager.default.removeItem(atPath: "\(folder)/worlds")
         let world = try await assemble(PostgresRoles.database, account: 1, given: [:])
         try await world.start(hasGateway: false)
-        await world.remove()
+        await world.end()
+        await world.removeStreams()
         registry.remove(PostgresRoles.database)
+        try await databases.waitUntilTemplateIsFree()
     }
 
     /// Starts worlds until as many are warm as should be.
     func fill() {
-        while starting < Self.starters, warm.count + starting < keptWarm + waiting.count, !accounts.isEmpty {
+        while starting < Self.starters, warm.count + starting < keptWarm + waiting.count, !isFull {
             starting += 1
             Task { await startOne() }
         }
-        if starting == 0, accounts.isEmpty { refuseAll(Self.full) }
+        if starting == 0, isFull { refuseAll(Self.full) }
     }
+
+    private var isFull: Bool { live.count + warm.count + starting >= Self.most }
 
     private static let full = ControlError.conflict("There are \(most) worlds already: end one first (DELETE /worlds/{id}).")
 
@@ -101,9 +114,12 @@ actor Worlds {
     /// - Throws: `ControlError`, or what a service needs and does not get.
     func create(clock: Instant?, settings: [String: String]) async throws -> World {
         try WorldPlan.check(settings)
+        lastAsked = .now
         let world: World
         if !settings.isEmpty {
-            guard !accounts.isEmpty else { throw Self.full }
+            guard !isFull else { throw Self.full }
+            starting += 1
+            defer { starting -= 1 }
             world = try await start(settings)
         } else if let first = warm.first {
             warm.removeFirst()
@@ -135,28 +151,47 @@ actor Worlds {
 
     var list: (ids: [String], warm: Int) { (live.keys.sorted(), warm.count) }
 
-    /// Ends a world; the rest of it goes in the background.
+    /// Ends a world in the background; what it has stored goes when the tests rest.
     ///
     /// - Throws: `NOT_FOUND`.
     func remove(_ id: String) throws {
         let world = try world(id)
         live[id] = nil
-        Task { await clear(world) }
+        Task { await end(world) }
     }
 
-    private func clear(_ world: World) async {
-        await world.remove()
+    private func end(_ world: World) async {
+        await world.end()
         registry.remove(world.id)
+        ended.append(world)
+        guard !isRemoving else { return }
+        isRemoving = true
+        while let next = ended.first {
+            guard ended.count > Self.mostEnded || accounts.isEmpty || lastAsked + Self.rest < .now else {
+                try? await Task.sleep(for: .milliseconds(200))
+                continue
+            }
+            ended.removeFirst()
+            await removeStored(next)
+        }
+        isRemoving = false
+    }
+
+    private func removeStored(_ world: World) async {
+        await world.removeStreams()
         do { try await databases.drop(world.id) } catch {
             logger.warning("the database of a world is still there", metadata: ["world": "\(world.id)", "error": "\(error)"])
         }
         try? FileManager.default.removeItem(atPath: world.plan.folder)
-        accounts.append(world.plan.account)
+        // Used again when there is none that never was: its streams must be made anew.
+        accounts.insert(world.plan.account, at: 0)
         fill()
     }
 
     private func start(_ given: [String: String]) async throws -> World {
-        guard let account = accounts.popLast() else { throw Self.full }
+        // Those of ended worlds are on their way.
+        while accounts.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        let account = accounts.removeLast()
         number += 1
         let id = "w\(number)"
         let world: World
@@ -169,7 +204,7 @@ actor Worlds {
             throw error
         }
         do { try await world.start() } catch {
-            await clear(world)
+            await end(world)
             throw given.isEmpty ? error : ControlError.invalid("settings", "cannot be used: \(error)")
         }
         return world
@@ -178,23 +213,24 @@ actor Worlds {
     /// Everything of a world but its services.
     private func assemble(_ id: String, account: Int, given: [String: String]) async throws -> World {
         let bus = try await provisioned(account)
-        let database = DatabaseProxy(to: endpoints.postgresPort)
+        let folder = "\(self.folder)/worlds/\(id)"
+        for name in ["blobs", "keys"] {
+            try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+        }
+        let database = DatabaseProxy(to: endpoints.postgresAddress)
         let standIns = WorldStandIns(world: id)
         let plan = WorldPlan(
             id: id,
             account: account,
-            folder: "\(folder)/worlds/\(id)",
+            folder: folder,
             endpoints: endpoints,
-            databasePort: try await database.listen(),
+            database: try await database.listen(in: folder),
             reserved: try ReservedPort(),
             mailPort: try await standIns.mail.listen(),
             standIns: "\(control)/stand-ins/\(id)",
             logLevel: logLevel,
             given: given
         )
-        for name in ["blobs", "keys"] {
-            try FileManager.default.createDirectory(atPath: "\(plan.folder)/\(name)", withIntermediateDirectories: true)
-        }
         let client = WorldClient(http: http, url: plan.url)
         let world = World(plan, standIns, database: database, bus: bus, client: client)
         registry.add(world)
@@ -212,7 +248,7 @@ actor Worlds {
         )
         let bus = try await BusConnection.connect(configuration, logger: logger)
         let provisioner = StreamProvisioner(
-            .streaksnap(hasDevelopmentClock: true),
+            World.topology,
             jetStream: JetStream(connection: bus),
             logger: logger
         )

@@ -33,12 +33,17 @@ struct WorldDatabases: Sendable {
         for row in names { try await drop(try row.decode(as: String.self)) }
     }
 
+    /// Services have just ended, and PostgreSQL may not have noticed yet that their connections did.
+    ///
+    /// - Throws: `DatabaseError`.
+    func waitUntilTemplateIsFree() async throws {
+        for _ in 0..<500 where try await isTemplateUsed() { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
     /// Makes the database of a world.
     ///
-    /// - Throws: `DatabaseError`, also when something has been connected to the template for 10 s.
+    /// - Throws: `DatabaseError`, also when something is connected to the template.
     func create(_ name: String) async throws {
-        // Services have just ended, and PostgreSQL may not have noticed yet that their connections did.
-        for _ in 0..<500 where try await isTemplateUsed() { try await Task.sleep(for: .milliseconds(20)) }
         // Half the processor time of the default, which writes every page into the log: nothing is synced here.
         _ = try await administrator.execute(
             "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template) STRATEGY file_copy"
