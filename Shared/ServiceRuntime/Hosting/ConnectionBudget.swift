@@ -4,11 +4,10 @@ internal import Runtime
 
 /// Whether PostgreSQL lets a replica have the connections that it is configured for (D7).
 struct ConnectionBudget: Sendable, Equatable {
-    /// Beside the pool: the one that shows that the replica lives (`ReplicaPresence`).
-    static let beside = 1
-
     /// What `database.pool` says.
     var pool: Int
+    /// Whether one more shows that the replica lives (`ReplicaPresence`), as `database.presence` says.
+    var hasPresence: Bool
     /// `max_connections`.
     var limit: Int
     /// Of those, what PostgreSQL keeps for superusers and the like.
@@ -19,13 +18,14 @@ struct ConnectionBudget: Sendable, Equatable {
     var used: Int
 
     /// Connections of one replica.
-    var needed: Int { pool + Self.beside }
+    var needed: Int { pool + beside }
+    private var beside: Int { hasPresence ? 1 : 0 }
     private var available: Int { min(limit - reserved, ownLimit ?? .max) }
 
     /// What PostgreSQL says.
     ///
     /// - Throws: `DatabaseError`.
-    static func read(pool: Int, from database: Database) async throws -> ConnectionBudget {
+    static func read(pool: Int, hasPresence: Bool, from database: Database) async throws -> ConnectionBudget {
         // Newer servers than 15 reserve some for a role, too.
         let rows = try await database.query(
             """
@@ -39,13 +39,20 @@ struct ConnectionBudget: Sendable, Equatable {
         )
         guard let row = rows.first else { throw ServiceError.internal }
         let (limit, reserved, ownLimit, used) = try row.decode(as: (Int.self, Int.self, Int?.self, Int.self))
-        return ConnectionBudget(pool: pool, limit: limit, reserved: reserved, ownLimit: ownLimit, used: used)
+        return ConnectionBudget(
+            pool: pool,
+            hasPresence: hasPresence,
+            limit: limit,
+            reserved: reserved,
+            ownLimit: ownLimit,
+            used: used
+        )
     }
 
     /// Why this replica can never have its connections; nil when it can.
     var problem: String? {
         guard needed > available else { return nil }
-        let most = available - Self.beside
+        let most = available - beside
         let wayOut = most > 0 ? "Set database.pool to at most \(most), or allow" : "Allow"
         guard let ownLimit, ownLimit < limit - reserved else {
             return
