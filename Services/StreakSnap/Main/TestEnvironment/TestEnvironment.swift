@@ -57,13 +57,17 @@ struct TestEnvironment: AsyncParsableCommand {
         folder.remove()
     }
 
+    /// Connections to PostgreSQL beside those of the worlds: of what makes their databases, of what looks into them, of statements that are
+    /// cancelled, and of worlds whose tests want larger pools.
+    private static let spareConnections = 100
+
     private func environment(in folder: TestFolder) throws -> DevEnvironment {
         var configuration = DevEnvironmentConfiguration(
             dataFolder: folder.path,
             postgresSettings: [
                 // Nothing of it need survive the machine.
                 "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off",
-                "max_connections": "\(Worlds.most * 30 + 40)", "password_encryption": "md5",
+                "max_connections": "\(Worlds.most * WorldPlan.connections + Self.spareConnections)", "password_encryption": "md5",
                 "hba_file": try folder.writeHostRules(),
             ]
         )
