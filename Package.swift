@@ -290,7 +290,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            "Database", "Gzip", "OutgoingHTTP", crypto, cryptoExtras, hummingbird, arguments, logging,
+            "Database", "Gzip", "OutgoingHTTP", "Processes", crypto, cryptoExtras, hummingbird, arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict

@@ -91,11 +91,7 @@ package func run(
     input: [UInt8] = [],
     within limit: Duration = .seconds(180)
 ) async throws -> FinishedCommand {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/run-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
-        throw ProcessError(description: "no temporary folder: \(String(cString: strerror(errno)))")
-    }
-    let folder = URL(filePath: String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let folder = URL(filePath: try makeTemporaryFolder("run-"))
     defer { try? FileManager.default.removeItem(at: folder) }
     let (inputFile, outputFile, errorFile) =
         (folder.appending(path: "in"), folder.appending(path: "out"), folder.appending(path: "err"))

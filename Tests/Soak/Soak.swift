@@ -42,7 +42,7 @@ struct Soak: AsyncParsableCommand {
     func run() async throws {
         let started = ContinuousClock.now
         let first = from ?? "\(Zone.utc.date(at: SystemClock.now()).components.year + 1)-01-01"
-        let folder = try Self.makeFolder()
+        let folder = try makeTemporaryFolder("streaksnap-soak-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if plan == nil {
             let planned = try await ask("write", first, to: "\(folder)/plan")
@@ -128,15 +128,6 @@ struct Soak: AsyncParsableCommand {
         )
         try Data(result.output).write(to: URL(filePath: file))
         return result
-    }
-
-    /// A folder that the user `postgres` can reach.
-    private static func makeFolder() throws -> String {
-        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-soak-XXXXXX").path.utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(description: "no folder: \(errno)") }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        return path
     }
 
     private static var ownFolder: String {
