@@ -82,7 +82,7 @@ package struct FinishedCommand: Sendable {
 /// - Parameters:
 ///   - program: A path or a name on `PATH`.
 ///   - changes: Changes to the environment of this process.
-///   - limit: The program is killed after this time.
+///   - limit: The program is killed after this time, and when the task is cancelled.
 /// - Throws: `ProcessError` when it cannot be started or does not end in time.
 package func run(
     _ program: String,
@@ -111,7 +111,11 @@ package func run(
         child.signal(SIGKILL)
         throw ProcessError(description: "\(program) did not end within \(limit)")
     }
-    let status = await child.waitForExit()
+    let status = await withTaskCancellationHandler {
+        await child.waitForExit()
+    } onCancel: {
+        child.signal(SIGKILL)
+    }
     watchdog.cancel()
     if case .failure(let error as ProcessError) = await watchdog.result { throw error }
     return FinishedCommand(
