@@ -15,17 +15,23 @@ enum AdminActionConsumers {
 
     private static func handler<Acted: AdminActed>(of _: Acted.Type) -> EventHandler {
         EventHandler(Acted.self) { event, work in
-            let action = AdminAction(
-                id: event.actionID,
-                admin: event.adminID,
-                kind: event.kind,
-                subject: event.userID,
-                detail: event.detail,
-                takenAt: event.takenAt ?? work.now,
-                requestID: event.requestID
+            try await insert(
+                AdminAction(
+                    id: event.actionID,
+                    admin: event.adminID,
+                    kind: event.kind,
+                    subject: event.userID,
+                    detail: event.detail,
+                    takenAt: event.takenAt ?? work.now,
+                    requestID: event.requestID
+                ),
+                work
             )
-            try await AdminActionRepository.insert([action], work.sql)
         }
+    }
+
+    private static func insert(_ action: AdminAction, _ work: UnitOfWork) async throws {
+        try await AdminActionRepository.insert([action], work.sql)
     }
 }
 
