@@ -290,7 +290,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            "Database", "Gzip", "OutgoingHTTP", crypto, cryptoExtras, hummingbird, arguments, logging,
+            "Database", "Gzip", "OutgoingHTTP", "Processes", crypto, cryptoExtras, hummingbird, arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -311,13 +311,13 @@ let testTargets: [Target] = [
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
-    tests("WorkPoolTests", ["WorkPool", "Kernel"]), tests("StreakSnapClientTests", ["StreakSnapClient", "TestSupport"]),
+    tests("StreakSnapClientTests", ["StreakSnapClient", "StreakSnapTesting", "TestSupport"]),
     tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
     tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, crypto]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
     tests("VideosTests", ["Videos", "CBoundedProcess", "Kernel", "Processes", "TestSupport", logging]),
-    tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
+    tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]), tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(

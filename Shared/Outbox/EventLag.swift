@@ -27,6 +27,13 @@ public struct RetryLag: Sendable, Equatable {
     init(retrying: Int, parked: Int, heldBack: Int) { (self.retrying, self.parked, self.heldBack) = (retrying, parked, heldBack) }
 }
 
+/// How far a stream goes.
+private struct StreamEnd: Sendable {
+    let stream: String
+    /// The place of its newest message.
+    let place: Int
+}
+
 extension OutboxRelay {
     /// What waits, from two queries of a partial index.
     public func lag() async throws -> OutboxLag {
@@ -44,10 +51,23 @@ extension OutboxRelay {
 
 extension EventConsumer {
     /// Messages of each stream (`EVT_AUTH`) that the feature has not passed.
-    public func pending() async throws -> [String: Int] { try await Self.pending(of: [self])[feature] ?? [:] }
+    ///
+    /// - Throws: when the database or the broker does not answer for one of them.
+    public func pending() async throws -> [String: Int] {
+        var pending: [String: Int] = [:]
+        for stream in streams {
+            let position = try await position(in: stream)
+            pending[stream] = Self.distance(from: position, to: try await Self.end(of: stream, jetStream))
+        }
+        return pending
+    }
 
-    /// The same of several features of one service, by feature and stream: one question to the broker for each stream.
+    /// The same of several features of one service, by feature and stream: one question to the broker for each stream. Streams for which it
+    /// does not answer are left out.
+    ///
+    /// - Throws: when the database does not answer.
     public static func pending(of consumers: [EventConsumer]) async throws -> [String: [String: Int]] {
+        guard let jetStream = consumers.first?.jetStream else { return [:] }
         // Asked first: what is passed meanwhile only makes the numbers too large.
         var positions: [(feature: String, stream: String, position: Int)] = []
         for consumer in consumers {
@@ -55,20 +75,30 @@ extension EventConsumer {
                 positions.append((consumer.feature, stream, try await consumer.position(in: stream)))
             }
         }
-        var ends: [String: Int] = [:]
-        var result: [String: [String: Int]] = [:]
+        let ends = await ends(of: Set(positions.map(\.stream)), jetStream)
+        var pending: [String: [String: Int]] = [:]
         for (feature, stream, position) in positions {
-            let newest: Int
-            if let known = ends[stream] {
-                newest = known
-            } else {
-                newest = try await consumers[0].newest(in: stream)
-                ends[stream] = newest
-            }
-            // A stream that is behind us was made anew, or is empty by now.
-            result[feature, default: [:]][stream] = position <= newest ? newest - position : newest
+            guard let end = ends[stream] else { continue }
+            pending[feature, default: [:]][stream] = distance(from: position, to: end)
         }
-        return result
+        return pending
+    }
+
+    /// A stream that is behind us was made anew, or is empty by now.
+    private static func distance(from position: Int, to end: Int) -> Int { position <= end ? end - position : end }
+
+    /// The ends of those streams for which the broker answers, asked for at once: one without an answer holds up no other.
+    private static func ends(of streams: Set<String>, _ jetStream: JetStream) async -> [String: Int] {
+        await withTaskGroup(of: StreamEnd?.self) { tasks in
+            for stream in streams {
+                tasks.addTask { (try? await end(of: stream, jetStream)).map { StreamEnd(stream: stream, place: $0) } }
+            }
+            var ends: [String: Int] = [:]
+            for await end in tasks {
+                if let end { ends[end.stream] = end.place }
+            }
+            return ends
+        }
     }
 
     /// What is tried again or parked.
@@ -102,7 +132,7 @@ extension EventConsumer {
     }
 
     /// The place of the newest message; 0 for none. A service that has not started yet has no stream and emitted nothing.
-    private func newest(in stream: String) async throws -> Int {
+    private static func end(of stream: String, _ jetStream: JetStream) async throws -> Int {
         do { return try await jetStream.newestMessage(in: stream)?.streamSequence ?? 0 } catch let error as JetStreamError
             where error.status == 404
         { return 0 }

@@ -139,45 +139,56 @@ public final class StreamProvisioner: Sendable {
     /// Whether a stream or consumer is gone, or a consumer has passed the end of its stream: a stream that lost its end would fill again
     /// without being delivered.
     ///
-    /// Most looks ask one question a stream: one that is the same, has not become shorter and has all its consumers is as it was.
-    private func isAnythingMissing() async throws -> Bool {
-        let known = lastCheck.withLock { $0.shortOnes < Self.mostShortChecks ? $0.streams : [:] }
-        var found: [String: StreamInfo] = [:]
-        for stream in topology.streams {
-            let info: StreamInfo
-            do { info = try await jetStream.streamInfo(stream.configuration.name) } catch let error as JetStreamError
-                where error.status == 404
-            {
-                return true
+    /// Most checks ask one question a stream: one that is the same, has not become shorter and has all its consumers is as it was.
+    func isAnythingMissing() async throws -> Bool {
+        let last = lastCheck.withLock { $0 }
+        var check = BrokerCheck()
+        defer { lastCheck.withLock { $0 = check } }
+        do {
+            if last.shortOnes < Self.mostShortChecks, let streams = try await unchanged(since: last.streams) {
+                check = BrokerCheck(streams: streams, shortOnes: last.shortOnes + 1)
+                return false
             }
-            found[stream.configuration.name] = info
+            guard let streams = try await askForConsumers() else { return true }
+            check.streams = streams
+            return false
+        } catch let error as JetStreamError where error.status == 404 {
+            return true
         }
-        let isAsItWas = topology.streams.allSatisfy { stream in
-            guard let before = known[stream.configuration.name], let now = found[stream.configuration.name] else { return false }
-            return now.created == before.created && now.lastSequence >= before.lastSequence
-                && now.consumers == stream.readers.count
-        }
-        lastCheck.withLock { $0 = BrokerCheck(streams: found, shortOnes: isAsItWas ? $0.shortOnes + 1 : 0) }
-        return try await isAsItWas ? false : isAnyConsumerMissing()
     }
 
-    private func isAnyConsumerMissing() async throws -> Bool {
+    /// - Returns: the streams; nil when one is not as it was.
+    private func unchanged(since before: [String: StreamInfo]) async throws -> [String: StreamInfo]? {
+        var found: [String: StreamInfo] = [:]
         for stream in topology.streams {
             let name = stream.configuration.name
-            do {
-                var passed: [String: Int] = [:]
-                for reader in stream.readers {
-                    passed[reader] = try await jetStream.consumerInfo(stream: name, durable: reader).deliveredStreamSequence
-                }
-                // Asked last: a stream only grows.
-                let last = try await jetStream.streamInfo(name).lastSequence
-                let ahead = passed.filter { $0.value > last }.keys
-                for reader in ahead { try await jetStream.deleteConsumer(stream: name, durable: reader) }
-                if !ahead.isEmpty { return true }
-            } catch let error as JetStreamError where error.status == 404 {
-                return true
-            }
+            guard let before = before[name] else { return nil }
+            let now = try await jetStream.streamInfo(name)
+            guard now.created == before.created, now.lastSequence >= before.lastSequence, now.consumers == stream.readers.count
+            else { return nil }
+            found[name] = now
         }
-        return false
+        return found
+    }
+
+    /// Deletes consumers that have passed the end of their stream.
+    ///
+    /// - Returns: the streams; nil when a consumer was deleted.
+    private func askForConsumers() async throws -> [String: StreamInfo]? {
+        var found: [String: StreamInfo] = [:]
+        for stream in topology.streams {
+            let name = stream.configuration.name
+            var passed: [String: Int] = [:]
+            for reader in stream.readers {
+                passed[reader] = try await jetStream.consumerInfo(stream: name, durable: reader).deliveredStreamSequence
+            }
+            // Asked last: a stream only grows.
+            let now = try await jetStream.streamInfo(name)
+            let ahead = passed.filter { $0.value > now.lastSequence }.keys
+            for reader in ahead { try await jetStream.deleteConsumer(stream: name, durable: reader) }
+            if !ahead.isEmpty { return nil }
+            found[name] = now
+        }
+        return found
     }
 }

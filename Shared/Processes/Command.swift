@@ -82,7 +82,7 @@ package struct FinishedCommand: Sendable {
 /// - Parameters:
 ///   - program: A path or a name on `PATH`.
 ///   - changes: Changes to the environment of this process.
-///   - limit: The program is killed after this time.
+///   - limit: The program is killed after this time, and when the task is cancelled.
 /// - Throws: `ProcessError` when it cannot be started or does not end in time.
 package func run(
     _ program: String,
@@ -91,11 +91,7 @@ package func run(
     input: [UInt8] = [],
     within limit: Duration = .seconds(180)
 ) async throws -> FinishedCommand {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/run-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
-        throw ProcessError(description: "no temporary folder: \(String(cString: strerror(errno)))")
-    }
-    let folder = URL(filePath: String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let folder = URL(filePath: try makeTemporaryFolder("run-"))
     defer { try? FileManager.default.removeItem(at: folder) }
     let (inputFile, outputFile, errorFile) =
         (folder.appending(path: "in"), folder.appending(path: "out"), folder.appending(path: "err"))
@@ -115,7 +111,11 @@ package func run(
         child.signal(SIGKILL)
         throw ProcessError(description: "\(program) did not end within \(limit)")
     }
-    let status = await child.waitForExit()
+    let status = await withTaskCancellationHandler {
+        await child.waitForExit()
+    } onCancel: {
+        child.signal(SIGKILL)
+    }
     watchdog.cancel()
     if case .failure(let error as ProcessError) = await watchdog.result { throw error }
     return FinishedCommand(

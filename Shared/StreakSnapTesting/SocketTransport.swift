@@ -153,7 +153,10 @@
                     try piece(of: size, take)
                     try piece(of: 2) { _ in }
                 }
-            } else if let length = head.fields["content-length"].flatMap({ Int($0) }) {
+            } else if let text = head.fields["content-length"] {
+                guard let length = Int(text), length >= 0 else {
+                    throw StreakSnapError(kind: .badReply, message: "The reply has a body of no length.")
+                }
                 try piece(of: length, take)
             } else {
                 repeat {
@@ -168,7 +171,7 @@
                 if let end = received.range(of: Data("\r\n".utf8)) {
                     let line = String(decoding: received[received.startIndex..<end.lowerBound], as: UTF8.self)
                     received.removeSubrange(received.startIndex..<end.upperBound)
-                    guard let size = Int(line.prefix { $0 != ";" }, radix: 16) else {
+                    guard let size = Int(line.prefix { $0 != ";" }, radix: 16), size >= 0 else {
                         throw StreakSnapError(kind: .badReply, message: "The reply has a chunk without a size.")
                     }
                     return size

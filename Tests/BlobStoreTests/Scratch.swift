@@ -2,12 +2,12 @@ import BlobStore
 import Foundation
 import Kernel
 import Logging
+import Processes
 import Testing
 
 /// A folder of this test alone, removed at its end.
 func withScratchFolder(_ body: (String) async throws -> Void) async throws {
-    var template = Array((NSTemporaryDirectory() + "/blobs-XXXXXX").utf8CString)
-    let path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    let path = try makeTemporaryFolder("blobs-")
     defer { try? FileManager.default.removeItem(atPath: path) }
     try await body(path)
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Kernel
 import Logging
+import Processes
 import Runtime
 
 /// `deploy/dev chaos`: services and broker are killed at every step between upload and counted streak, and nothing is lost (PH-3, D6).
@@ -34,7 +35,7 @@ struct Chaos: AsyncParsableCommand {
 
     func run() async throws {
         let started = ContinuousClock.now
-        let folder = try Self.makeFolder()
+        let folder = try makeTemporaryFolder("streaksnap-chaos-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var logger = Logger(label: "chaos")
         logger.logLevel = .critical
@@ -143,15 +144,6 @@ struct Chaos: AsyncParsableCommand {
         try FileManager.default.copyItem(atPath: system.data + "/logs", toPath: kept)
         try FileManager.default.copyItem(atPath: system.folder + "/up.log", toPath: kept + "/up.log")
         return kept
-    }
-
-    /// A folder that the user `postgres` can reach.
-    private static func makeFolder() throws -> String {
-        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-chaos-XXXXXX").path.utf8CString)
-        guard mkdtemp(&template) != nil else { throw ChaosSystem.Failure(description: "no folder: \(errno)") }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        return path
     }
 
     private static var ownFolder: String {

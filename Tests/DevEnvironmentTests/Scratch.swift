@@ -8,9 +8,7 @@ let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// A folder of this test alone that the user postgres can enter, removed at the end.
 func withDataFolder(_ body: (String) async throws -> Void) async throws {
-    var template = Array(FileManager.default.temporaryDirectory.appending(path: "devenv-XXXXXX").path.utf8CString)
-    let path = try #require(mkdtemp(&template).map { String(cString: $0) })
-    chmod(path, 0o755)
+    let path = try makeTemporaryFolder("devenv-", mode: 0o755)
     defer { try? FileManager.default.removeItem(atPath: path) }
     try await body(path)
 }

@@ -1,6 +1,9 @@
+import Bus
+import Kernel
 import Synchronization
 import TestSupport
 import Testing
+import Wire
 
 @testable import Outbox
 
@@ -51,5 +54,51 @@ struct LagTests {
             #expect(try await sink.consumer.pending() == ["EVT_SOURCE": 0])
             #expect(try await sink.consumer.backlog() == 0)
         }
+    }
+
+    @Test func `a stream that the broker does not answer for is left out, the others are not`() async throws {
+        try await withWorld { world in
+            try await world.emitter().emit("a", 0..<3)
+            let both = try await world.idleConsumer(
+                of: "both",
+                [EventHandler(Ping.self) { _, _ in }, EventHandler(Stray.self) { _, _ in }]
+            )
+            let one = try await world.idleConsumer(of: "one", [EventHandler(Ping.self) { _, _ in }])
+            let none = try await world.idleConsumer(of: "none", [EventHandler(Stray.self) { _, _ in }])
+            let expected = ["both": ["EVT_SOURCE": 3], "one": ["EVT_SOURCE": 3]]
+            try await eventually("all have left the outbox") {
+                try await EventConsumer.pending(of: [none, both, one]) == expected
+            }
+            // Nothing is said of a backlog that is not known.
+            await #expect(throws: ServiceError.self) { try await both.backlog() }
+        }
+    }
+}
+
+/// An event of a service whose name the broker takes for no stream.
+private struct Stray: Event {
+    static let fullName = "test.v1.Stray"
+    static let subject = "evt.no service.v1.Stray"
+    var aggregateID = ""
+
+    init() {}
+    init(serialized bytes: UnsafeRawBufferPointer) throws {}
+    func serialized() throws -> [UInt8] { [] }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+extension World {
+    /// A consumer of the sink's that only says what waits for it.
+    fileprivate func idleConsumer(of feature: String, _ handlers: [EventHandler]) async throws -> EventConsumer {
+        let replica = try await emitter(relays: false)
+        return EventConsumer(
+            service: "sink",
+            feature: feature,
+            handlers: handlers,
+            database: sink,
+            work: replica.work,
+            jetStream: JetStream(connection: bus),
+            logger: PostgresServer.silence
+        )
     }
 }

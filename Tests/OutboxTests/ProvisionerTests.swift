@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import Kernel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -88,6 +89,36 @@ struct ProvisionerTests {
         watching.cancel()
         await watching.value
         await bus.close()
+    }
+
+    @Test func `a check asks once for each stream, and every fifth for each consumer too`() async throws {
+        try await withBroker { _, bus, jetStream in
+            let provisioner = provisioner(jetStream)
+            try await provisioner.provision()
+            let asked = Mutex<[String]>([])
+            try bus.subscribe("$JS.API.*.INFO.>") { message in
+                let words = message.subject.split(separator: ".").map(String.init)
+                asked.withLock { $0.append(words[2] + " " + words[4...].joined(separator: " ")) }
+            }
+            try await bus.flush()
+            let streams = ["STREAM EVT_AUTH", "STREAM EVT_SOCIAL"]
+            let consumers = [
+                "CONSUMER EVT_AUTH media-core", "CONSUMER EVT_AUTH social-core", "CONSUMER EVT_SOCIAL media-core",
+            ]
+            for check in 0..<11 {
+                let isMissing = try await provisioner.isAnythingMissing()
+                #expect(!isMissing)
+                try await bus.flush()
+                let now = asked.withLock { asked in
+                    defer { asked = [] }
+                    return asked.sorted()
+                }
+                #expect(now == (check % 5 == 0 ? consumers : []) + streams, "check \(check)")
+            }
+            try await jetStream.deleteConsumer(stream: "EVT_AUTH", durable: "media-core")
+            let isMissing = try await provisioner.isAnythingMissing()
+            #expect(isMissing)
+        }
     }
 
     @Test func `makes a consumer anew that has passed the end of its stream, so that what comes there is consumed`() async throws

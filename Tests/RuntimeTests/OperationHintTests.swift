@@ -87,8 +87,8 @@ private struct Lines: LogHandler {
         #expect(kept.errors.withLock { $0 }.allSatisfy { !$0.contains("JetStream") })
     }
 
-    private func budget(pool: Int, limit: Int = 100, own: Int? = nil, used: Int = 10) -> ConnectionBudget {
-        ConnectionBudget(pool: pool, limit: limit, reserved: 3, ownLimit: own, used: used)
+    private func budget(pool: Int, presence: Bool = true, limit: Int = 100, own: Int? = nil, used: Int = 10) -> ConnectionBudget {
+        ConnectionBudget(pool: pool, hasPresence: presence, limit: limit, reserved: 3, ownLimit: own, used: used)
     }
 
     @Test func `a pool that PostgreSQL has no room for is refused, and the least that would do is named`() throws {
@@ -102,6 +102,15 @@ private struct Lines: LogHandler {
         #expect(try #require(budget(pool: 1, limit: 4).problem).contains("Allow more"))
     }
 
+    @Test func `without presence a replica needs no connection beside its pool`() throws {
+        #expect(budget(pool: 97, presence: false).problem == nil && budget(pool: 7, presence: false, own: 7).problem == nil)
+        let large = try #require(budget(pool: 98, presence: false).problem)
+        #expect(large.contains("needs 98") && large.contains("at most 97"))
+        let own = try #require(budget(pool: 7, presence: false, own: 6).problem)
+        #expect(own.contains("needs 7") && own.contains("to at most 6") && own.contains("at least 7"))
+        #expect(budget(pool: 7, presence: false, used: 90).warning == nil)
+    }
+
     @Test func `no room for one more replica is a warning`() {
         #expect(budget(pool: 7, used: 89).warning == nil)
         #expect(budget(pool: 7, used: 90).warning?.contains("90 of PostgreSQL's 97") == true)
@@ -110,8 +119,8 @@ private struct Lines: LogHandler {
     @Test func `the limits are those of the server, the role and the database`() async throws {
         let postgres = try await PostgresServer.start(settings: ["max_connections=20", "superuser_reserved_connections=2"])
         try await postgres.withDatabase(poolSize: 1) { database in
-            let read = try await ConnectionBudget.read(pool: 40, from: database)
-            #expect(read.limit == 20 && read.reserved == 2 && read.ownLimit == nil && read.used >= 1)
+            let read = try await ConnectionBudget.read(pool: 40, hasPresence: true, from: database)
+            #expect(read.limit == 20 && read.reserved == 2 && read.ownLimit == nil && (read.used ?? 0) >= 1)
             #expect(read.problem?.contains("at least 43") == true)
             try await database.execute("CREATE ROLE small LOGIN CONNECTION LIMIT 4")
             try await database.execute("GRANT CREATE ON DATABASE postgres TO small")
@@ -121,8 +130,12 @@ private struct Lines: LogHandler {
             logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
         )
         try await small.start()
-        #expect(try await ConnectionBudget.read(pool: 7, from: small).problem?.contains("limited to 4") == true)
-        #expect(try await ConnectionBudget.read(pool: 3, from: small).problem == nil)
+        let large = try await ConnectionBudget.read(pool: 7, hasPresence: true, from: small)
+        #expect(large.problem?.contains("limited to 4") == true)
+        for (pool, presence, fits) in [(4, true, false), (4, false, true), (3, true, true)] {
+            let problem = try await ConnectionBudget.read(pool: pool, hasPresence: presence, from: small).problem
+            #expect((problem == nil) == fits, "a pool of \(pool)")
+        }
         await small.stop()
     }
 }

@@ -40,9 +40,23 @@ struct Soak: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let signals = await StopSignals()
+        let simulation = Task { try await simulate() }
+        // Its servers and services end with it: each is asked to, in order, and the folder is removed.
+        let stopping = Task {
+            await signals.first()
+            simulation.cancel()
+        }
+        defer { stopping.cancel() }
+        do { try await simulation.value } catch  where simulation.isCancelled {
+            throw Failure(description: "stopped by a signal before its end")
+        }
+    }
+
+    private func simulate() async throws {
         let started = ContinuousClock.now
         let first = from ?? "\(Zone.utc.date(at: SystemClock.now()).components.year + 1)-01-01"
-        let folder = try Self.makeFolder()
+        let folder = try makeTemporaryFolder("streaksnap-soak-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if plan == nil {
             let planned = try await ask("write", first, to: "\(folder)/plan")
@@ -60,6 +74,7 @@ struct Soak: AsyncParsableCommand {
             settlers: replicas,
             logger: logger
         )
+        Console.error("the services run: \(started.duration(to: .now))\n")
         let player = Player(system)
         var failure: (any Error)?
         do { try await play(plan, player) } catch { failure = error }
@@ -81,6 +96,7 @@ struct Soak: AsyncParsableCommand {
     private func play(_ plan: Plan, _ player: Player) async throws {
         var plan = plan
         while let turn = try plan.next() {
+            try Task.checkCancellation()
             try await player.play(turn)
             let turns = await player.tally.turns
             if turns % 240 == 0 {
@@ -128,15 +144,6 @@ struct Soak: AsyncParsableCommand {
         )
         try Data(result.output).write(to: URL(filePath: file))
         return result
-    }
-
-    /// A folder that the user `postgres` can reach.
-    private static func makeFolder() throws -> String {
-        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-soak-XXXXXX").path.utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(description: "no folder: \(errno)") }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        return path
     }
 
     private static var ownFolder: String {

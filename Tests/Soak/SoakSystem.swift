@@ -134,6 +134,7 @@ struct SoakSystem {
     private func awaitReplicas(logs: String) async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while try await coordinator.countReplicas() < replicas {
+            try Task.checkCancellation()
             guard ContinuousClock.now < deadline else {
                 throw NotReady(description: "the services did not start within 60 s; see \(logs)")
             }

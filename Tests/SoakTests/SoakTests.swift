@@ -100,6 +100,51 @@ import Testing
         #expect(Set(small.split(separator: "\n")).isSubset(of: large.split(separator: "\n")))
     }
 
+    @Test func `a plan goes on after a late photo gives a token back`() async throws {
+        let nobody = ["--people", "0", "--circles", "0", "--habit-people", "0"]
+        // Fixed, for in only some lives a photo of before the break arrives after the recovery.
+        let lives = ["--pairs", "20", "--days", "60", "--seed", "1", "--from", "2027-01-01"] + nobody
+        let result = try await run("python3", [Self.planner, "write"] + lives)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try result.text.contains(Regex(#"\nrecover [^\n]* ok:"#)), "nothing was recovered")
+    }
+
+    @Test(.timeLimit(.minutes(3))) func `a run that is asked to stop leaves no process and no folder`() async throws {
+        let folder = try makeTemporaryFolder("soak-stop-", mode: 0o755)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let program = try builtProgram("soak")
+        let lives = ["--pairs", "2", "--people", "0", "--circles", "0", "--habit-people", "0", "--days", "900", "--from", march]
+        let places = ["--binaries", program.deletingLastPathComponent().path, "--histories", folder + "/histories"]
+        let soak = try await ChildProcess.spawn(
+            Command(
+                executable: program.path,
+                arguments: lives + places,
+                environment: Command.inherited(["TMPDIR": folder]),
+                output: folder + "/output"
+            )
+        )
+        func output() -> String { (try? String(contentsOfFile: folder + "/output", encoding: .utf8)) ?? "" }
+        func own() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("streaksnap-soak-") }
+        }
+        var processes: [pid_t] = []
+        try await eventually("it plays") {
+            guard let data = try own().first.map({ "\(folder)/\($0)/data" }) else { return false }
+            let files = ["streaks-1.pid", "billing.pid", "postgres/cluster/postmaster.pid", "nats/nats-server.pid"]
+            processes = files.compactMap { name in
+                (try? String(contentsOfFile: "\(data)/\(name)", encoding: .utf8))?.split(separator: "\n").first.flatMap {
+                    pid_t($0)
+                }
+            }
+            return processes.count == files.count && output().contains("the services run")
+        }
+        soak.signal(SIGTERM)
+        #expect(await soak.waitForExit() == 1)
+        #expect(output().contains("stopped by a signal"), "\(output())")
+        #expect(processes.filter { FileManager.default.fileExists(atPath: "/proc/\($0)") } == [])
+        #expect(try own() == [])
+    }
+
     @Test(
         arguments: [
             (["--pairs", "0"], "--pairs must be"), (["--people", "9", "--circles", "5"], "--circles must be"),

@@ -32,20 +32,8 @@ final class LocalServer: Sendable {
     /// - Parameter answer: gets each request and how many came before it.
     init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
         self.answer = answer
-        let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, size) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &size) == 0
-            }
-        }
-        guard isOpen else { throw CocoaError(.fileNoSuchFile) }
-        listener = socket
-        port = UInt16(bigEndian: address.sin_port)
-        let reference = WeakServer(self)
+        (listener, port) = try Self.listen()
+        let (socket, reference) = (listener, WeakServer(self))
         Thread.detachNewThread {
             while case let client = accept(socket, nil, nil), client >= 0 {
                 Thread.detachNewThread {
@@ -55,6 +43,22 @@ final class LocalServer: Sendable {
                 }
             }
         }
+    }
+
+    /// A socket that listens on a free port.
+    static func listen() throws -> (socket: Int32, port: UInt16) {
+        let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, size) == 0 && Foundation.listen(socket, 128) == 0 && getsockname(socket, $0, &size) == 0
+            }
+        }
+        guard isOpen else { throw CocoaError(.fileNoSuchFile) }
+        return (socket, UInt16(bigEndian: address.sin_port))
     }
 
     deinit {

@@ -42,6 +42,47 @@ struct TestRuleTests {
         expectNone(violations, "The page says what a full run adds, and why a quick one shows the same behaviour.")
     }
 
+    @Test func `a suite that a turn names is there`() throws {
+        let turns = Self.turns(try #require(tree.text("deploy/turns.sh")))
+        #expect(Set(turns.keys) == ["computing", "faults", "timing", "own", "moved", "examples"])
+        let package = try #require(tree.text("Package.swift"))
+        // Those of services are named after their folders.
+        let targets = Set(files.map { String($0.path.split(separator: "/")[1]) })
+            .union(package.matches(of: /tests\(\s*"(\w+)"/).map { String($0.1) })
+        let (all, endToEnd) = (Self.types(files), Self.types(tree.swift(below: "Tests/EndToEndTests/")))
+        let violations = turns.flatMap { turn, names in
+            names.filter { name in
+                // Those two name suites of the end-to-end tests, without “Tests”; the others name targets or suites, or how these end.
+                if turn == "own" || turn == "moved" { return !endToEnd.contains(name + "Tests") }
+                return !targets.union(all).contains { $0.hasSuffix(name) }
+            }
+            .map { Violation(path: "deploy/turns.sh", line: 1, problem: "\(turn) names \($0), which is no suite") }
+        }
+        expectNone(violations, "One that has another name now would run in another turn.")
+        #expect(Self.turns("  local own='A|Bc'\n  own+='|D'\n  local x=1 y\n  turn a 'E'\n") == ["own": ["A", "Bc", "D"]])
+    }
+
+    /// The lists of suites in deploy/turns.sh, by the name of the variable.
+    private static func turns(_ script: String) -> [String: [String]] {
+        script.matches(of: /(?m)^ +(?:local )?(\w+)\+?='([A-Za-z|]+)'$/).reduce(into: [:]) { turns, match in
+            turns[String(match.1), default: []] += match.2.split(separator: "|").map(String.init)
+        }
+    }
+
+    /// The types that files declare.
+    private static func types(_ files: [SourceFile]) -> Set<String> {
+        Set(
+            files.flatMap { file in
+                ["struct", "class", "enum", "actor"].flatMap { keyword in
+                    file.swift.offsets(of: keyword).map { start in
+                        let rest = file.swift.code[(start + keyword.utf8.count)...].drop { $0.isSpace }
+                        return String(decoding: rest.prefix { $0.isName }, as: UTF8.self)
+                    }
+                }
+            }
+        )
+    }
+
     @Test func `finds what it forbids, and nothing else`() {
         let quotes = "\""
         let text = """

@@ -237,7 +237,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let sets =
             [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
         try await insist("waiting for the database", while: { ($0 as? DatabaseError)?.isConnectionFailure ?? false }) {
-            let budget = try await ConnectionBudget.read(pool: configuration.poolSize, from: database)
+            let hasPresence = try settings.get(ServiceSettings.databasePresence)
+            let budget = try await ConnectionBudget.read(pool: configuration.poolSize, hasPresence: hasPresence, from: database)
             if let problem = budget.problem { throw Settings.Invalid(problem) }
             if let warning = budget.warning { logger.warning("\(warning)", metadata: ["service": "\(Module.name)"]) }
             try await Migrator(sets).run(on: database)

@@ -75,13 +75,7 @@ final class Installation: Sendable {
     }
 
     /// A folder that the user `postgres` can reach.
-    static func makeFolder() throws -> URL {
-        var template = Array(FileManager.default.temporaryDirectory.appending(path: "streaksnap-e2e-XXXXXX").path.utf8CString)
-        guard mkdtemp(&template) != nil else { throw Guardian.Failure(description: "no folder: \(errno)") }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        return URL(filePath: path)
-    }
+    static func makeFolder() throws -> URL { URL(filePath: try makeTemporaryFolder("streaksnap-e2e-", mode: 0o755)) }
 
     /// Where the executables are: in STREAKSNAP_BIN, or beside this test.
     static var binaries: URL {

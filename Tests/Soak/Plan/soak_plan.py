@@ -270,6 +270,7 @@ class Group:
         else:
             _, refusal = run.play(dict(at=show(now), recover=user))
         if refusal is None:
+            run.model.tokens[-1]["by"] = user
             person.tokens -= 1
             refusal = f"ok:{run.look(now)['count']}:{person.tokens}"
         self.line(1, f"recover {self.number} {person.index} {run.key} {int(self.r.random() < 0.1)} {refusal}")

@@ -5,55 +5,47 @@ internal import Kernel
 internal import Outbox
 internal import SocialAPI
 internal import StreaksAPI
+internal import Wire
 
 /// What administrators did in other services comes into the audit log. Decisions about reports come by `ModerationConsumer`.
 enum AdminActionConsumers {
-    static let all: [EventHandler] = [
-        EventHandler(BillingAdminActed.self) { event, work in
-            try await insert(
-                AdminAction(
-                    id: event.actionID,
-                    admin: event.adminID,
-                    kind: event.kind,
-                    subject: event.userID,
-                    detail: event.detail,
-                    takenAt: event.takenAt ?? work.now,
-                    requestID: event.requestID
-                ),
-                work
-            )
-        },
-        EventHandler(SocialAdminActed.self) { event, work in
-            try await insert(
-                AdminAction(
-                    id: event.actionID,
-                    admin: event.adminID,
-                    kind: event.kind,
-                    subject: event.userID,
-                    detail: event.detail,
-                    takenAt: event.takenAt ?? work.now,
-                    requestID: event.requestID
-                ),
-                work
-            )
-        },
-        EventHandler(StreaksAdminActed.self) { event, work in
-            try await insert(
-                AdminAction(
-                    id: event.actionID,
-                    admin: event.adminID,
-                    kind: event.kind,
-                    subject: event.userID,
-                    detail: event.detail,
-                    takenAt: event.takenAt ?? work.now,
-                    requestID: event.requestID
-                ),
-                work
-            )
-        },
+    static let all = [
+        handler(of: BillingAdminActed.self), handler(of: SocialAdminActed.self), handler(of: StreaksAdminActed.self),
     ]
+
+    private static func handler<Acted: AdminActed>(of _: Acted.Type) -> EventHandler {
+        EventHandler(Acted.self) { event, work in
+            try await insert(
+                AdminAction(
+                    id: event.actionID,
+                    admin: event.adminID,
+                    kind: event.kind,
+                    subject: event.userID,
+                    detail: event.detail,
+                    takenAt: event.takenAt ?? work.now,
+                    requestID: event.requestID
+                ),
+                work
+            )
+        }
+    }
 
     private static func insert(_ action: AdminAction, _ work: UnitOfWork) async throws {
         try await AdminActionRepository.insert([action], work.sql)
     }
 }
+
+/// What these events of all services say. Each service emits one of its own, for only it may emit under its name (D9).
+private protocol AdminActed: Event {
+    var actionID: AdminActionID { get }
+    var adminID: UserID { get }
+    var kind: AdminActionKind { get }
+    var userID: UserID { get }
+    var detail: String { get }
+    var takenAt: Instant? { get }
+    var requestID: String { get }
+}
+
+extension BillingAdminActed: AdminActed {}
+extension SocialAdminActed: AdminActed {}
+extension StreaksAdminActed: AdminActed {}

@@ -57,6 +57,10 @@ struct TestEnvironment: AsyncParsableCommand {
         folder.remove()
     }
 
+    /// Connections to PostgreSQL beside those of the worlds: of what makes their databases, of what looks into them, of statements that are
+    /// cancelled, and of worlds whose tests want larger pools.
+    private static let spareConnections = 100
+
     private func environment(in folder: TestFolder) throws -> DevEnvironment {
         var configuration = DevEnvironmentConfiguration(
             dataFolder: folder.path,
@@ -68,7 +72,7 @@ struct TestEnvironment: AsyncParsableCommand {
                 "autovacuum": "off", "track_counts": "off", "bgwriter_lru_maxpages": "0", "update_process_title": "off",
                 // Most statements run a few times in a world: one plan for each is enough.
                 "plan_cache_mode": "force_generic_plan",
-                "max_connections": "\(Worlds.most * 6 + 40)", "password_encryption": "md5",
+                "max_connections": "\(Worlds.most * WorldPlan.connections + Self.spareConnections)", "password_encryption": "md5",
                 "hba_file": try folder.writeHostRules(),
             ]
         )

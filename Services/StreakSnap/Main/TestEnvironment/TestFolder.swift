@@ -1,6 +1,7 @@
 import DevEnvironment
 import FoundationEssentials
 import Glibc
+import Processes
 
 /// Where a test environment keeps everything.
 struct TestFolder: Sendable {
@@ -24,14 +25,11 @@ struct TestFolder: Sendable {
         }
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? (Self.isInMemory(Self.memory) ? Self.memory : "/tmp")
         AbandonedFolders.remove(in: parent, prefix: Self.prefix)
-        var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
+        // Root starts PostgreSQL as another user, who must get there; what is secret has folders of its own.
+        guard let path = try? makeTemporaryFolder(Self.prefix, in: parent, mode: 0o755) else {
             throw DevEnvironmentError("No folder can be made in \(parent).", wayOut: "Set TMPDIR, or name a folder with --data.")
         }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        isTemporary = true
-        // Root starts PostgreSQL as another user, who must get there; what is secret has folders of its own.
-        chmod(path, 0o755)
+        (self.path, isTemporary) = (path, true)
     }
 
     private static func isInMemory(_ folder: String) -> Bool {
@@ -48,8 +46,8 @@ struct TestFolder: Sendable {
         if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// A file of PostgreSQL's that asks for passwords by MD5: the server and its clients are this process's own, each world has some
-    /// twenty connections, and SCRAM takes some milliseconds for each.
+    /// A file of PostgreSQL's that asks for passwords by MD5: the server and its clients are this process's own, each world has
+    /// several connections, and SCRAM takes some milliseconds for each.
     ///
     /// - Throws: an error of the operating system.
     func writeHostRules() throws -> String {

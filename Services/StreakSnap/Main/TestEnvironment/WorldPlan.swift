@@ -33,6 +33,10 @@ struct WorldPlan: Sendable {
     /// What the test wants otherwise, by key.
     let given: [String: String]
     private let secret = WorldPlan.makeSecret()
+    /// Connections of a service to PostgreSQL. A second one would parse and plan everything again: that is most of what a world costs.
+    private static let pool = 1
+    /// Connections of a world to PostgreSQL, unless its test wants more.
+    static let connections = BusPermissions.services.count * pool
 
     private var port: Int { reserved.port }
     var url: String { "http://127.0.0.1:\(port)" }
@@ -76,9 +80,7 @@ struct WorldPlan: Sendable {
             // What a test waits for, or asks more often than people do.
             "auth.bcrypt-cost": "4", "http.user-rate": "0", "http.address-rate": "0", "http.drain-timeout": "0",
             "notifications.push-spread": "0",
-            // Every service has one replica, and a connection of its own: a further one would parse and plan everything again, which is
-            // most of what a world costs.
-            "database.pool": "1", "database.presence": "false",
+            "database.pool": "\(Self.pool)", "database.presence": "false",
         ].merging(given) { $1 }
         values.merge(
             [

@@ -9,7 +9,7 @@ import Synchronization
 
 /// All worlds of a test environment: those that tests use, and those that are kept warm for the next test.
 actor Worlds {
-    /// Worlds at once, the warm ones included. A world has up to six connections to PostgreSQL.
+    /// Worlds at once, the warm ones included.
     static let most = 32
     /// Worlds that are started at once.
     private static let starters = 2
