@@ -42,7 +42,7 @@ package enum AccountsFeature {
     static let secondFactor = Setting(
         "auth.admin-second-factor",
         default: SecondFactorRule.required.rawValue,
-        help: "required: without a second factor an administrator may only get one; enrolled: codes are asked of those who have one."
+        help: "required: without a second factor an administrator may only get one. enrolled: only those who have one are asked."
     )
     static let exportReply = Setting(
         "auth.export-reply-bytes",

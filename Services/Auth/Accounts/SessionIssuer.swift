@@ -23,7 +23,9 @@ struct SessionIssuer: Sendable {
     ///   - proof: of the second factor; an account that has one gets no session without.
     /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed, `PasswordChanged`, and
     ///   what `SecondFactors.require` throws.
-    func signIn(_ id: UserID, verified: String? = nil, proof: SecondFactors.Proof, _ work: UnitOfWork) async throws -> SignInReply {
+    func signIn(_ id: UserID, verified: String? = nil, proof: SecondFactors.Proof, _ work: UnitOfWork) async throws
+        -> SignInReply
+    {
         guard let account = try await core.accounts.lockShared(id, work.sql) else { throw ServiceError.invalidCredentials }
         guard verified == nil || account.passwordHash == verified else { throw PasswordChanged() }
         try await requireUsable(id, work)

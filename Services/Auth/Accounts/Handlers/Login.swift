@@ -6,7 +6,8 @@ internal import Passwords
 internal import ServiceRuntime
 
 /// Signs in with e-mail and password (AU-2, AU-12). An unknown e-mail costs the same time as a wrong password and is answered the same; the
-/// limits count it the same too. Whether there is a second factor shows with the right password only. A password whose hash is of a lower cost than today's is hashed anew.
+/// limits count it the same too. Whether there is a second factor shows with the right password only. A password whose hash is of a lower cost than
+/// today's is hashed anew.
 struct Login: MutationHandler {
     let accounts: AccountRepository
     let lifecycle: LifecycleRepository

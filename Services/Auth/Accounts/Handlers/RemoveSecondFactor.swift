@@ -29,7 +29,7 @@ struct RemoveSecondFactor: MutationHandler {
                 }
                 try await factors.require(proof, of: user, work)
                 _ = try await SecondFactorRepository.delete(user, work.sql)
-                try await AdminLog.note(.removeSecondFactor, of: user, by: user, context, work)
+                try await AdminLog.note(.removeSecondFactor, of: user, by: user, "", context, work)
                 return RemoveSecondFactorReply(sessionsEnded: Int32(try await ender.endAll(of: user, work)))
             }
         }
