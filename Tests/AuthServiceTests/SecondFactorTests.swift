@@ -87,7 +87,7 @@ import Testing
         ).actions
     }
 
-    @Test func `an administrator gets a second factor with the password and a first code, and nobody else does`() async throws {
+    @Test func `an administrator gets a second factor with the password and a first code, and no other user does`() async throws {
         let world = try await World.shared.value
         let (id, email, token) = try await administrator(world)
         let other = try #require(try await login(world, email).string("access_token"))

@@ -54,7 +54,7 @@ struct ResetPassword: MutationHandler {
         if emailKey == AccountRepository.key(ofEmail: stored.token.address) {
             try await writer.verifyEmail(of: account, work)
         }
-        // Not those of an account with a second factor: whoever reads its mail could try ten codes for each link.
+        // Not those of an account with a second factor: a reader of its mail could try ten codes for each link.
         if try await factors.repository.lock(user, work.sql)?.secret == nil {
             try await LoginFailureRepository.deleteAll(ofEmailKey: emailKey, work.sql)
         }

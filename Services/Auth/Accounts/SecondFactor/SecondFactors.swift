@@ -82,7 +82,7 @@ struct SecondFactors: Sendable {
         return true
     }
 
-    /// Lets nobody past an account's second factor without a code of it. The account is locked; one without a second factor passes.
+    /// Stops who has no code of an account's second factor. The account is locked; one without a second factor passes.
     ///
     /// - Throws: `SECOND_FACTOR_REQUIRED`, `SECOND_FACTOR_INVALID`, `Uncounted`.
     func require(_ proof: Proof, of account: UserID, _ work: UnitOfWork) async throws {
@@ -99,7 +99,7 @@ struct SecondFactors: Sendable {
         try await repository.store(lastStep: step, of: account, work.sql)
     }
 
-    /// A guess that nobody counted could be repeated without end.
+    /// A guess that is not counted could be repeated without end.
     ///
     /// - Throws: `Uncounted`.
     func requireCounted(_ proof: Proof, of account: UserID) throws {

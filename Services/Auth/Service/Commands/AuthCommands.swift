@@ -77,7 +77,7 @@ public enum AuthCommands {
         }
     }
 
-    /// Removes the second factor of a user who has lost it, and ends their sessions. Whoever asks for it must be known to be that user: with the
+    /// Removes the second factor of a user who has lost it, and ends their sessions. The operator must know that it is that user who asks: with the
     /// password alone they can sign in after that, and get a new one. The audit log has an entry of it.
     ///
     /// - Returns: what was done, for the operator.

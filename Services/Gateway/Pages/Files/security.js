@@ -44,7 +44,7 @@ function missing(place, data) {
         async ({ password }) => confirmation(place, (await ask("POST", path, { password })).data));
     return h("section", { class: "card", data: { role: "second-factor" } }, h("h2", {}, "Second factor"),
         h("p", {}, data.required ? "Administrators need a second factor here. Until you have one, you can do nothing else."
-            : "With a second factor, your password alone lets nobody in."),
+            : "With a second factor, your password alone opens nothing."),
         h("div", { class: "choices" }, h("button", { class: "button main", data: { key: "set-up" }, onclick: start }, "Set up")));
 }
 
