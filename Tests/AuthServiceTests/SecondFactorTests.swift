@@ -98,8 +98,11 @@ import Testing
         let confirm = path + "/confirm"
         #expect(try await world.call("POST", confirm, "{\"code\":\"123456\"}", token: token).code == "SECOND_FACTOR_NOT_STARTED")
         let user = try await world.register("ulf")
-        #expect(try await world.call("POST", path, password(), token: user.accessToken).code == "ADMIN_ONLY")
-        #expect(try await world.call("POST", confirm, "{\"code\":\"123456\"}", token: user.accessToken).code == "ADMIN_ONLY")
+        #expect(try await world.call("POST", path, password(), token: user.accessToken).code == "SECOND_FACTOR_ADMINS_ONLY")
+        #expect(
+            try await world.call("POST", confirm, "{\"code\":\"123456\"}", token: user.accessToken).code
+                == "SECOND_FACTOR_ADMINS_ONLY"
+        )
         #expect(
             try await world.call("DELETE", path, password(World.password, "1"), token: user.accessToken).code
                 == "SECOND_FACTOR_NOT_ENROLLED"

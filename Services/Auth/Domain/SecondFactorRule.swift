@@ -41,6 +41,13 @@ extension ServiceError {
         details: [.init(field: "code", message: "is wrong or was used before")]
     )
 
+    /// Other accounts cannot have one.
+    public static let secondFactorAdminsOnly = ServiceError(
+        .permissionDenied,
+        "SECOND_FACTOR_ADMINS_ONLY",
+        "Only administrators can have a second factor."
+    )
+
     /// No secret waits for a code.
     public static let secondFactorNotStarted = ServiceError(
         .failedPrecondition,

@@ -3,8 +3,8 @@
 
 extension Auth {
     /// The second factor of administrators: codes of an authenticator app (TOTP, RFC 6238: HMAC-SHA-1, 6 digits, steps of 30 s). An account that has
-    /// one signs in with its password, or with Apple, and a code. Where one is required, an administrator without is refused all that only administrators may do
-    /// (`SECOND_FACTOR_ENROLMENT_REQUIRED`), but not these routes. Each change is an entry of the audit log.
+    /// one signs in with its password, or with Apple, and a code. Where one is required, an administrator without is refused all that only
+    /// administrators may do (`SECOND_FACTOR_ENROLMENT_REQUIRED`), but not these routes. Each change is an entry of the audit log.
     /// A wrong code counts as a failed sign-in of the account: after ten within 15 minutes no sign-in is answered. A code works once, and with it every
     /// older one is used up.
     public struct SecondFactorMethods: Sendable {
@@ -35,7 +35,7 @@ extension Auth {
         ///   - appleNonce: What the app asked Apple with, as for signing in.
         ///   - code: Of the second factor that is replaced: 6 digits, or a recovery code. Not needed without one.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ADMIN_ONLY`, `APPLE_SIGN_IN_OFF`, `APPLE_TOKEN_REQUIRED`, `INVALID_APPLE_TOKEN`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`, `WRONG_APPLE_USER`, `WRONG_PASSWORD`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `APPLE_SIGN_IN_OFF`, `APPLE_TOKEN_REQUIRED`, `INVALID_APPLE_TOKEN`, `SECOND_FACTOR_ADMINS_ONLY`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`, `WRONG_APPLE_USER`, `WRONG_PASSWORD`.
         @discardableResult
         public func startSecondFactor(
             password: String? = nil,
@@ -56,7 +56,7 @@ extension Auth {
         /// - Parameters:
         ///   - code: Of the new secret: 6 digits.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ADMIN_ONLY`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_NOT_STARTED`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `SECOND_FACTOR_ADMINS_ONLY`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_NOT_STARTED`.
         @discardableResult
         public func confirmSecondFactor(
             code: String,

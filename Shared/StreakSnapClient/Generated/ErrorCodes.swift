@@ -258,6 +258,8 @@ extension ErrorCode {
     public static let resyncRequired = ErrorCode(rawValue: "RESYNC_REQUIRED")
     /// `RUNS_DO_NOT_JOIN`
     public static let runsDoNotJoin = ErrorCode(rawValue: "RUNS_DO_NOT_JOIN")
+    /// `SECOND_FACTOR_ADMINS_ONLY`
+    public static let secondFactorAdminsOnly = ErrorCode(rawValue: "SECOND_FACTOR_ADMINS_ONLY")
     /// `SECOND_FACTOR_ENROLMENT_REQUIRED`
     public static let secondFactorEnrolmentRequired = ErrorCode(rawValue: "SECOND_FACTOR_ENROLMENT_REQUIRED")
     /// `SECOND_FACTOR_INVALID`

@@ -23,7 +23,7 @@ struct ConfirmSecondFactor: MutationHandler {
                 guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
                     throw ServiceError.sessionRevoked
                 }
-                guard account.isAdmin else { throw ServiceError.adminOnly }
+                guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }
                 return try await confirm(proof, of: user, context, work)
             }
         }

@@ -17,7 +17,7 @@ struct StartSecondFactor: MutationHandler {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user), account.status == .active else { throw ServiceError.sessionRevoked }
         // As the database has it: the token says only what the session may do now.
-        guard account.isAdmin else { throw ServiceError.adminOnly }
+        guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }
         try await owner.require(request, of: account, context)
         return try await factors.counting(request.code, context) { proof in
             try await mutations.once(context, request) { work in
@@ -45,7 +45,3 @@ struct StartSecondFactor: MutationHandler {
 }
 
 extension StartSecondFactorRequest: OwnerEvidence {}
-
-extension ServiceError {
-    static let adminOnly = ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
-}

@@ -18,11 +18,11 @@ struct SecondFactorSecrets: Sendable {
     }
 
     /// A new secret for an authenticator app.
-    func makeSecret() -> [UInt8] { Self.random(TimeBasedCode.secretBytes) }
+    func makeSecret() -> [UInt8] { Self.unguessable(TimeBasedCode.secretBytes) }
 
     /// New recovery codes, as they are shown.
     func makeRecoveryCodes() -> [String] {
-        (0..<RecoveryCode.count).map { _ in RecoveryCode.text(Self.random(RecoveryCode.bytes)) }
+        (0..<RecoveryCode.count).map { _ in RecoveryCode.text(Self.unguessable(RecoveryCode.bytes)) }
     }
 
     /// What is stored of a recovery code in its normalized form.
@@ -46,7 +46,7 @@ struct SecondFactorSecrets: Sendable {
 
     private static func name(_ account: UserID) -> [UInt8] { Array("\(account)".utf8) }
 
-    private static func random(_ bytes: Int) -> [UInt8] {
+    private static func unguessable(_ bytes: Int) -> [UInt8] {
         SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Array($0) }
     }
 }
