@@ -300,7 +300,7 @@ let gateway: [Target] = [
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["Kernel", "Database", "Processes", logging],
+        dependencies: ["Kernel", "Database", "Processes", crypto, logging],
         path: "Tests/Support",
         exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "manifests.py"],
         swiftSettings: strict

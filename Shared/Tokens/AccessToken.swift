@@ -18,17 +18,28 @@ public struct AccessToken: Sendable, Hashable {
     public let email: String
     /// `role`.
     public let role: Role
+    /// `enrol`: of an administrator who has no second factor yet and needs one. The role is that of a user until then.
+    public let mustEnrol: Bool
     /// `iat`.
     public let issuedAt: Instant
     /// `exp`.
     public let expiresAt: Instant
 
     /// A token's content.
-    public init(userID: UserID, sessionID: SessionID, email: String, role: Role, issuedAt: Instant, expiresAt: Instant) {
+    public init(
+        userID: UserID,
+        sessionID: SessionID,
+        email: String,
+        role: Role,
+        mustEnrol: Bool = false,
+        issuedAt: Instant,
+        expiresAt: Instant
+    ) {
         self.userID = userID
         self.sessionID = sessionID
         self.email = email
         self.role = role
+        self.mustEnrol = mustEnrol
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
     }
@@ -48,6 +59,8 @@ struct AccessTokenClaims: JWTPayload {
     var aud: String
     var sid: String
     var role: AccessToken.Role
+    /// Absent where it is false.
+    var enrol: Bool?
 
     init(_ token: AccessToken) {
         self.sub = token.userID.description
@@ -58,6 +71,7 @@ struct AccessTokenClaims: JWTPayload {
         self.aud = AccessToken.audience
         self.sid = token.sessionID.description
         self.role = token.role
+        self.enrol = token.mustEnrol ? true : nil
     }
 
     /// The verifier checks the times, by the product clock.
@@ -73,6 +87,7 @@ struct AccessTokenClaims: JWTPayload {
             sessionID: sessionID,
             email: email,
             role: role,
+            mustEnrol: enrol ?? false,
             issuedAt: Instant(seconds: iat),
             expiresAt: Instant(seconds: exp)
         )

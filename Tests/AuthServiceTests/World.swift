@@ -42,17 +42,20 @@ final class World: Sendable {
     /// Nil with the machine's clock.
     let manualClock: ManualClock?
     private let bcryptCost: Int
+    private let secondFactor: String
     private let hosts = Mutex<[ServiceHost<AuthModule>]>([])
     private let gateway = Mutex<(host: GatewayHost, port: Int)?>(nil)
 
     /// - Parameters:
     ///   - travelling: starts with a clock that stands still until it is moved, and without a gateway, which would not share it.
+    ///   - secondFactor: whether administrators need one, `required` or `enrolled`.
     ///   - features: what each replica runs, as in `--features`; empty means all.
-    init(travelling: Bool = false, bcryptCost: Int = 4, features: [String] = [""]) async throws {
+    init(travelling: Bool = false, bcryptCost: Int = 4, secondFactor: String = "enrolled", features: [String] = [""]) async throws
+    {
         nats = try await NatsServer.start()
         databaseURL = try await Self.makeDatabase()
         manualClock = travelling ? ManualClock(Instant(seconds: 1_800_000_000)) : nil
-        self.bcryptCost = bcryptCost
+        (self.bcryptCost, self.secondFactor) = (bcryptCost, secondFactor)
         keyFolder = nats.files.appendingPathComponent("keys")
         apple = try await AppleServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
@@ -101,6 +104,7 @@ final class World: Sendable {
         if features != "profiles" {
             values["auth.key-folder"] = keyFolder.path
             values["auth.bcrypt-cost"] = "\(bcryptCost)"
+            values["auth.admin-second-factor"] = secondFactor
             values["auth.refresh-secret"] = String(repeating: "secret", count: 6)
             values["auth.apple-client-ids"] = "com.example.app, com.example.web"
             values["auth.apple-keys-url"] = apple.url
@@ -230,6 +234,7 @@ struct APIReply: Sendable {
     func string(_ path: String...) -> String? { value(path) as? String }
     func int(_ path: String...) -> Int? { value(path) as? Int }
     func bool(_ path: String...) -> Bool? { value(path) as? Bool }
+    func strings(_ path: String...) -> [String] { value(path) as? [String] ?? [] }
     func isNull(_ path: String...) -> Bool { value(path) is NSNull }
 
     private func value(_ path: [String]) -> Any? {

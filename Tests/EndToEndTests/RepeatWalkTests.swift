@@ -80,6 +80,7 @@ extension ClockTests {
         try await sessions(&walk)
         try await profiles(&walk)
         try await email(&walk)
+        try await secondFactor(&walk)
         try await friends(&walk)
         try await safety(&walk)
         try await store(&walk)
@@ -160,6 +161,21 @@ extension ClockTests {
         let body = "{\"token\":\"\(reset)\",\"new_password\":\"\(Person.password)\"}"
         try await walk.send("POST /api/auth/password/reset", json: body)
         #expect(mails.all(to: ned.email).filter { $0.subject == "Set a new password" }.count == 1, "a repeat sends none")
+    }
+
+    private func secondFactor(_ walk: inout RepeatWalk) async throws {
+        let admin = try await Person.administrator(at: walk.home)
+        let path = "/api/auth/second-factor"
+        let proof = "{\"password\":\"\(Person.password)\""
+        let started = try await walk.send("POST \(path)", by: admin.token, json: proof + "}")
+        let app = Authenticator(secret: try #require(started["secret"].string))
+        let confirm = "{\"code\":\"\(app.code())\"}"
+        let confirmed = try await walk.send("POST \(path)/confirm", by: admin.token, json: confirm)
+        #expect(confirmed["recovery_codes"].list.count == 10)
+        let removal = proof + ",\"code\":\"\(app.code(1))\"}"
+        try await walk.send("DELETE \(path)", by: admin.token, json: removal, repeats: .firstAnswerOrSignedOut)
+        let kinds = "SELECT kind FROM auth.admin_action WHERE subject_id = '\(admin.id)' ORDER BY taken_at"
+        #expect(try await walk.home.sql(kinds) == "20\n21", "each is in the audit log once")
     }
 
     private func friends(_ walk: inout RepeatWalk) async throws {

@@ -65,6 +65,26 @@ struct TokenTests {
         #expect(try await verifier.verify(signer.sign(token())) == token())
     }
 
+    @Test func `say that a second factor is missing only where it is`() async throws {
+        let signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
+        let verifier = try await verifier(signer.publicKeys)
+        for mustEnrol in [false, true] {
+            let token = AccessToken(
+                userID: UserID(high: 1, low: 2),
+                sessionID: SessionID(high: 3, low: 4),
+                email: "",
+                role: .user,
+                mustEnrol: mustEnrol,
+                issuedAt: clock.now(),
+                expiresAt: clock.now() + .minutes(15)
+            )
+            let text = try await signer.sign(token)
+            #expect(try await verifier.verify(text) == token)
+            let claims = try #require(Base64URL.decode(text.split(separator: ".")[1]))
+            #expect(String(decoding: claims, as: UTF8.self).contains("\"enrol\":true") == mustEnrol)
+        }
+    }
+
     @Test func `of an older key count while it is published, and not afterwards, although they were verified before`()
         async throws
     {

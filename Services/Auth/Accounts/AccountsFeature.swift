@@ -39,7 +39,11 @@ package enum AccountsFeature {
         default: "https://appleid.apple.com/auth/keys",
         help: "Where Apple's public keys are; https, or http on this machine."
     )
-
+    static let secondFactor = Setting(
+        "auth.admin-second-factor",
+        default: SecondFactorRule.required.rawValue,
+        help: "required: without a second factor an administrator may only get one. enrolled: only those who have one are asked."
+    )
     static let exportReply = Setting(
         "auth.export-reply-bytes",
         default: ExportMyData.mostBytes,
@@ -52,7 +56,7 @@ package enum AccountsFeature {
     package static func feature(_ declared: @escaping @Sendable () -> [PersonalData]) -> ServiceFeature {
         ServiceFeature(
             "accounts",
-            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, exportReply]
+            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, secondFactor, exportReply]
                 + BlobSettings.all,
             migrations: [
                 MigrationSet(
@@ -60,10 +64,22 @@ package enum AccountsFeature {
                     [
                         Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql),
                         Migration(version: 2, name: "admin_actions", sql: PackageResources.V0002_admin_actions_sql),
+                        Migration(version: 3, name: "second_factor", sql: PackageResources.V0003_second_factor_sql),
                     ]
                 )
             ],
             personalData: [.accounts, .administration]
         ) { environment in try await AccountsParts(environment, declared()).all }
+    }
+
+    /// Whether administrators need a second factor.
+    ///
+    /// - Throws: `Settings.Invalid` for a word that is neither.
+    static func secondFactorRule(_ settings: Settings) throws -> SecondFactorRule {
+        let word = try settings.get(secondFactor)
+        guard let rule = SecondFactorRule(rawValue: word) else {
+            throw Settings.Invalid("\(secondFactor.argument) is required or enrolled, not “\(word)”.")
+        }
+        return rule
     }
 }

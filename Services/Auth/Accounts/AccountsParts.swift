@@ -29,6 +29,7 @@ struct AccountsParts {
     private let mails: AccountMails
     private let email: EmailParts
     private let administration: AdminParts
+    private let secondFactor: SecondFactorParts
 
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let (settings, database) = (environment.settings, environment.database)
@@ -53,7 +54,17 @@ struct AccountsParts {
             jetStream: JetStream(connection: environment.bus),
             logger: environment.logger
         )
-        issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens)
+        let factors = SecondFactors(
+            repository: SecondFactorRepository(database: database),
+            accounts: core.accounts,
+            failures: loginFailures,
+            secrets: SecondFactorSecrets(secret: secret),
+            rule: try AccountsFeature.secondFactorRule(settings),
+            clock: environment.clock,
+            codeClock: SystemClock(),
+            logger: environment.logger
+        )
+        issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens, factors: factors)
         lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender, mails: mails)
         purge = AccountPurge(
             lifecycle: core.lifecycle,
@@ -73,15 +84,17 @@ struct AccountsParts {
             core,
             mails,
             owner: owner,
+            factors: factors,
             sessions: (ender, revocations)
         )
         administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations))
+        secondFactor = SecondFactorParts(environment, core, factors, owner: owner, sessions: (ender, revocations))
     }
 
     var all: FeatureParts {
         let revocations = revocations
         return FeatureParts(
-            endpoints: endpoints + email.endpoints + administration.endpoints,
+            endpoints: endpoints + email.endpoints + administration.endpoints + secondFactor.endpoints,
             consumers: [ModerationConsumer(lifecycle: lifecycle).handler] + AdminActionConsumers.all,
             jobs: jobs + email.jobs,
             protection: { while try await revocations.publishDue() == RevocationRepository.pageSize {} }
@@ -105,6 +118,7 @@ struct AccountsParts {
                 loginFailures: loginFailures,
                 passwords: passwords,
                 issuer: issuer,
+                factors: issuer.factors,
                 mutations: mutations,
                 clock: clock
             ),

@@ -14,15 +14,22 @@ struct SessionIssuer: Sendable {
     let sessions: SessionRepository
     let keys: KeyRing
     let refreshTokens: RefreshTokens
+    let factors: SecondFactors
 
     /// A new session of an account, with its first pair of tokens.
     ///
-    /// - Parameter verified: the hash the password was compared with; one that was changed meanwhile lets no one in.
-    /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed, `PasswordChanged`.
-    func signIn(_ id: UserID, verified: String? = nil, _ work: UnitOfWork) async throws -> SignInReply {
+    /// - Parameters:
+    ///   - verified: the hash the password was compared with; one that was changed meanwhile lets no one in.
+    ///   - proof: of the second factor; an account that has one gets no session without.
+    /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed, `PasswordChanged`, and
+    ///   what `SecondFactors.require` throws.
+    func signIn(_ id: UserID, verified: String? = nil, proof: SecondFactors.Proof, _ work: UnitOfWork) async throws
+        -> SignInReply
+    {
         guard let account = try await core.accounts.lockShared(id, work.sql) else { throw ServiceError.invalidCredentials }
         guard verified == nil || account.passwordHash == verified else { throw PasswordChanged() }
         try await requireUsable(id, work)
+        try await factors.require(proof, of: id, work)
         let session: SessionID = work.ids.make()
         let token = refreshTokens.first()
         try await sessions.insert(
@@ -38,11 +45,13 @@ struct SessionIssuer: Sendable {
     /// The pair of tokens with the profile.
     func reply(_ account: Account, session: SessionID, refreshToken: String, _ work: UnitOfWork) async throws -> SignInReply {
         guard let me = try await core.accounts.me(account.id, now: work.now, on: work.sql) else { throw ServiceError.internal }
+        let rights = try await factors.rights(of: account, work.sql)
         let access = AccessToken(
             userID: account.id,
             sessionID: session,
             email: account.email,
-            role: account.isAdmin ? .admin : .user,
+            role: rights == .admin ? .admin : .user,
+            mustEnrol: rights == .enrolment,
             issuedAt: work.now,
             expiresAt: work.now + .seconds(Int64(Self.accessTokenLifetime))
         )

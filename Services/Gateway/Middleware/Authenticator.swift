@@ -47,6 +47,13 @@ struct Authenticator: Sendable {
         if auth == .user && access.role == .guest {
             throw ServiceError(.permissionDenied, "GUEST_NOT_ALLOWED", "Guests may not do this; sign up first.")
         }
+        if auth == .admin && access.mustEnrol {
+            throw ServiceError(
+                .permissionDenied,
+                "SECOND_FACTOR_ENROLMENT_REQUIRED",
+                "Administrators need a second factor here: get one, then refresh your tokens."
+            )
+        }
         if auth == .admin && access.role != .admin {
             throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
         }

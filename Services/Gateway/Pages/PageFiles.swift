@@ -27,6 +27,7 @@ public enum PageFiles {
         "reference.js": PackageResources.reference_js,
         "reports.js": PackageResources.reports_js,
         "screens.js": PackageResources.screens_js,
+        "security.js": PackageResources.security_js,
         "sheets.js": PackageResources.sheets_js,
         "snippets.js": PackageResources.snippets_js,
         "story.js": PackageResources.story_js,

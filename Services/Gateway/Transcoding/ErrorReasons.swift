@@ -15,7 +15,7 @@ enum ErrorReasons {
     /// The same where bodies follow a published interface (`exact`).
     static let signedInExactly = ["UNAUTHORIZED"]
     static let noGuests = ["GUEST_NOT_ALLOWED"]
-    static let administrators = ["ADMIN_ONLY"]
+    static let administrators = ["ADMIN_ONLY", "SECOND_FACTOR_ENROLMENT_REQUIRED"]
     /// Where there is a body.
     static let body = [
         "BODY_TOO_LARGE", "MALFORMED_BODY", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING",

@@ -23,6 +23,23 @@ struct MakeAdmin: AsyncParsableCommand {
     }
 }
 
+/// Removes the second factor of a user who has lost phone and recovery codes, while `up` runs.
+struct RemoveSecondFactor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove a lost second factor, while the system runs.")
+
+    @Argument(help: "The account's e-mail.") var email: String
+    @Option(help: "The folder that up runs on.") var data = ".run/data"
+
+    func run() async throws {
+        try await reporting {
+            try await AuthCommands.removeSecondFactor(
+                email: email,
+                databaseURL: try RunningEnvironment(dataFolder: data).postgresURL(of: "auth")
+            )
+        }
+    }
+}
+
 /// Adds a key that signs access tokens; what runs takes it up without a restart.
 struct RotateKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Add a new key that signs access tokens.")

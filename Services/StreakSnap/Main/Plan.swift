@@ -69,7 +69,8 @@ struct Plan: Sendable {
             name.hasPrefix("STREAKSNAP_") && !own.contains(name) && !own.contains { name == $0 + "_FILE" }
         }
         // One who stops `up` waits for it, and nothing else will answer.
-        let defaults = ["media.public-url": address.url, "http.drain-timeout": "1"]
+        // For development: a new administrator need not fetch a phone first.
+        let defaults = ["media.public-url": address.url, "http.drain-timeout": "1", "auth.admin-second-factor": "enrolled"]
         result.merge(defaults.map { (variable($0), $1) }) { given, _ in given }
         let given = [
             "log.level": options.logLevel, "dev.clock": options.devClock ? "true" : nil, "otlp.endpoint": options.otlpEndpoint,

@@ -7,7 +7,8 @@ extension Auth {
     public enum AccountsEndpoints {
         /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
         public static let register = Endpoint<Auth.RegisterRequest, Auth.SignInReply>(Route(name: "Accounts.Register", verb: "POST", path: "/api/auth/register", body: .all, auth: .none))
-        /// Signs in with e-mail and password (AU-2).
+        /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
+        /// `SECOND_FACTOR_REQUIRED`.
         public static let login = Endpoint<Auth.LoginRequest, Auth.SignInReply>(Route(name: "Accounts.Login", verb: "POST", path: "/api/auth/login", body: .all, auth: .none))
         /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
         public static let refresh = Endpoint<Auth.RefreshRequest, Auth.SignInReply>(Route(name: "Accounts.Refresh", verb: "POST", path: "/api/auth/refresh", body: .all, auth: .none))
@@ -15,7 +16,8 @@ extension Auth {
         public static let logout = Endpoint<Auth.LogoutRequest, Auth.LogoutReply>(Route(name: "Accounts.Logout", verb: "POST", path: "/api/auth/logout", auth: .user))
         /// The public keys that access tokens are signed with, as a JWK set (AU-3).
         public static let getSigningKeys = Endpoint<Auth.GetSigningKeysRequest, Auth.SigningKeys>(Route(name: "Accounts.GetSigningKeys", verb: "GET", path: "/.well-known/jwks.json", auth: .none, form: .bare))
-        /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+        /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
+        /// signing in with a password.
         public static let signInWithApple = Endpoint<Auth.SignInWithAppleRequest, Auth.SignInReply>(Route(name: "Accounts.SignInWithApple", verb: "POST", path: "/api/auth/apple", body: .all, auth: .none))
         /// A token of role guest for a device: may look around, changes nothing (AU-8).
         public static let createGuestSession = Endpoint<Auth.CreateGuestSessionRequest, Auth.GuestSessionReply>(Route(name: "Accounts.CreateGuestSession", verb: "POST", path: "/api/auth/guest", body: .all, auth: .none))

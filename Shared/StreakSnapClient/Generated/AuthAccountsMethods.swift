@@ -38,22 +38,25 @@ extension Auth {
             )
         }
 
-        /// Signs in with e-mail and password (AU-2).
+        /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
+        /// `SECOND_FACTOR_REQUIRED`.
         ///
         /// - Parameters:
         ///   - email: `email`.
         ///   - password: `password`.
+        ///   - code: Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `INVALID_CREDENTIALS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `INVALID_CREDENTIALS`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`.
         @discardableResult
         public func login(
             email: String,
             password: String,
+            code: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.SignInReply {
             try await client.call(
                 Auth.AccountsEndpoints.login,
-                Auth.LoginRequest(email: email, password: password), options: options
+                Auth.LoginRequest(email: email, password: password, code: code), options: options
             )
         }
 
@@ -104,7 +107,8 @@ extension Auth {
             )
         }
 
-        /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+        /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
+        /// signing in with a password.
         ///
         /// - Parameters:
         ///   - identityToken: The JWT that Sign in with Apple gave the app.
@@ -116,8 +120,9 @@ extension Auth {
         ///   - username: As in registration; used when the account is made.
         ///   - timeZone: `time_zone`.
         ///   - timezoneOffset: `timezone_offset`.
+        ///   - code: Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `APPLE_SIGN_IN_OFF`, `EMAIL_TAKEN`, `INVALID_APPLE_TOKEN`, `INVALID_CREDENTIALS`, `USERNAME_TAKEN`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `APPLE_SIGN_IN_OFF`, `EMAIL_TAKEN`, `INVALID_APPLE_TOKEN`, `INVALID_CREDENTIALS`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`, `USERNAME_TAKEN`.
         @discardableResult
         public func signInWithApple(
             identityToken: String,
@@ -129,11 +134,12 @@ extension Auth {
             username: String? = nil,
             timeZone: String? = nil,
             timezoneOffset: Int? = nil,
+            code: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.SignInReply {
             try await client.call(
                 Auth.AccountsEndpoints.signInWithApple,
-                Auth.SignInWithAppleRequest(identityToken: identityToken, nonce: nonce, displayName: displayName, fullName: fullName, givenName: givenName, familyName: familyName, username: username, timeZone: timeZone, timezoneOffset: timezoneOffset), options: options
+                Auth.SignInWithAppleRequest(identityToken: identityToken, nonce: nonce, displayName: displayName, fullName: fullName, givenName: givenName, familyName: familyName, username: username, timeZone: timeZone, timezoneOffset: timezoneOffset, code: code), options: options
             )
         }
 

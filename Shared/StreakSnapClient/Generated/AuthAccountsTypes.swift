@@ -62,11 +62,14 @@ extension Auth {
         public var email: String
         /// `password`.
         public var password: String
+        /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
+        public var code: String?
 
         /// The given fields set, the others unset.
-        public init(email: String, password: String) {
+        public init(email: String, password: String, code: String? = nil) {
             self.email = email
             self.password = password
+            self.code = code
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -74,6 +77,7 @@ extension Auth {
             let json = try JSONObject(decoder)
             self.email = try json.value("email", or: "")
             self.password = try json.value("password", or: "")
+            self.code = try json.optional("code")
         }
 
         /// Writes JSON without what is unset.
@@ -81,6 +85,7 @@ extension Auth {
             var json = JSONWriter(encoder)
             try json.put("email", email)
             try json.put("password", password)
+            try json.put("code", code)
         }
     }
 
@@ -308,9 +313,11 @@ extension Auth {
         public var timeZone: String?
         /// `timezone_offset`.
         public var timezoneOffset: Int?
+        /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
+        public var code: String?
 
         /// The given fields set, the others unset.
-        public init(identityToken: String, nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil) {
+        public init(identityToken: String, nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil, code: String? = nil) {
             self.identityToken = identityToken
             self.nonce = nonce
             self.displayName = displayName
@@ -320,6 +327,7 @@ extension Auth {
             self.username = username
             self.timeZone = timeZone
             self.timezoneOffset = timezoneOffset
+            self.code = code
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -334,6 +342,7 @@ extension Auth {
             self.username = try json.optional("username")
             self.timeZone = try json.optional("time_zone")
             self.timezoneOffset = try json.optional("timezone_offset")
+            self.code = try json.optional("code")
         }
 
         /// Writes JSON without what is unset.
@@ -348,6 +357,7 @@ extension Auth {
             try json.put("username", username)
             try json.put("time_zone", timeZone)
             try json.put("timezone_offset", timezoneOffset)
+            try json.put("code", code)
         }
     }
 

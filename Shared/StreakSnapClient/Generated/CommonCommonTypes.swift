@@ -34,6 +34,10 @@ extension Common {
         public static let readMedal = AdminActionKind(rawValue: "read_medal")
         /// Was shown a report about the user.
         public static let readReport = AdminActionKind(rawValue: "read_report")
+        /// Has got a second factor, or another one.
+        public static let enrolSecondFactor = AdminActionKind(rawValue: "enrol_second_factor")
+        /// Removed a second factor: the own one, or an operator that of an account.
+        public static let removeSecondFactor = AdminActionKind(rawValue: "remove_second_factor")
 
         /// As it is written in JSON.
         public let rawValue: String

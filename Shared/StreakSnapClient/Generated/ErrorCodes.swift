@@ -258,6 +258,18 @@ extension ErrorCode {
     public static let resyncRequired = ErrorCode(rawValue: "RESYNC_REQUIRED")
     /// `RUNS_DO_NOT_JOIN`
     public static let runsDoNotJoin = ErrorCode(rawValue: "RUNS_DO_NOT_JOIN")
+    /// `SECOND_FACTOR_ADMINS_ONLY`
+    public static let secondFactorAdminsOnly = ErrorCode(rawValue: "SECOND_FACTOR_ADMINS_ONLY")
+    /// `SECOND_FACTOR_ENROLMENT_REQUIRED`
+    public static let secondFactorEnrolmentRequired = ErrorCode(rawValue: "SECOND_FACTOR_ENROLMENT_REQUIRED")
+    /// `SECOND_FACTOR_INVALID`
+    public static let secondFactorInvalid = ErrorCode(rawValue: "SECOND_FACTOR_INVALID")
+    /// `SECOND_FACTOR_NOT_ENROLLED`
+    public static let secondFactorNotEnrolled = ErrorCode(rawValue: "SECOND_FACTOR_NOT_ENROLLED")
+    /// `SECOND_FACTOR_NOT_STARTED`
+    public static let secondFactorNotStarted = ErrorCode(rawValue: "SECOND_FACTOR_NOT_STARTED")
+    /// `SECOND_FACTOR_REQUIRED`
+    public static let secondFactorRequired = ErrorCode(rawValue: "SECOND_FACTOR_REQUIRED")
     /// `SESSION_REVOKED`
     public static let sessionRevoked = ErrorCode(rawValue: "SESSION_REVOKED")
     /// `SNAP_REFUSED`

@@ -76,6 +76,9 @@ extension LoginRequest: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__LoginRequest.self)
         self.email = try Wire.Decode.string(c.pointee.email, "email")
         self.password = try Wire.Decode.string(c.pointee.password, "password")
+        if c.pointee._code_case.rawValue == 3 {
+            self.code = try Wire.Decode.string(c.pointee.code, "code")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -83,6 +86,10 @@ extension LoginRequest: Wire.CMessage {
         streaksnap__auth__v1__login_request__init(c)
         if !self.email.isEmpty { c.pointee.email = try arena.string(self.email, "email") }
         if !self.password.isEmpty { c.pointee.password = try arena.string(self.password, "password") }
+        if let value = self.code {
+            c.pointee._code_case = .init(rawValue: 3)
+            c.pointee.code = try arena.string(value, "code")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -301,6 +308,9 @@ extension SignInWithAppleRequest: Wire.CMessage {
         if c.pointee._timezone_offset_case.rawValue == 9 {
             self.timezoneOffset = c.pointee.timezone_offset
         }
+        if c.pointee._code_case.rawValue == 10 {
+            self.code = try Wire.Decode.string(c.pointee.code, "code")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -338,6 +348,10 @@ extension SignInWithAppleRequest: Wire.CMessage {
         if let value = self.timezoneOffset {
             c.pointee._timezone_offset_case = .init(rawValue: 9)
             c.pointee.timezone_offset = value
+        }
+        if let value = self.code {
+            c.pointee._code_case = .init(rawValue: 10)
+            c.pointee.code = try arena.string(value, "code")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -37,14 +37,17 @@ public struct RegisterRequest: Sendable, Equatable {
 public struct LoginRequest: Sendable, Equatable {
     public var email: String = ""
     public var password: String = ""
+    /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
+    public var code: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(email: String = "", password: String = "") {
+    public init(email: String = "", password: String = "", code: String? = nil) {
         self.email = email
         self.password = password
+        self.code = code
     }
 }
 
@@ -166,12 +169,14 @@ public struct SignInWithAppleRequest: Sendable, Equatable {
     public var username: String? = nil
     public var timeZone: String? = nil
     public var timezoneOffset: Int32? = nil
+    /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
+    public var code: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(identityToken: String = "", nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil) {
+    public init(identityToken: String = "", nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, code: String? = nil) {
         self.identityToken = identityToken
         self.nonce = nonce
         self.displayName = displayName
@@ -181,6 +186,7 @@ public struct SignInWithAppleRequest: Sendable, Equatable {
         self.username = username
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
+        self.code = code
     }
 }
 
@@ -384,7 +390,7 @@ extension RegisterRequest: Wire.SecretBearing {
 
 extension LoginRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted()], displayStyle: .struct)
+        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "code": Wire.Redacted()], displayStyle: .struct)
     }
 }
 
@@ -402,7 +408,7 @@ extension SignInReply: Wire.SecretBearing {
 
 extension SignInWithAppleRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["identityToken": Wire.Redacted(), "nonce": Wire.Redacted(), "displayName": displayName as Any, "fullName": fullName as Any, "givenName": givenName as Any, "familyName": familyName as Any, "username": username as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any], displayStyle: .struct)
+        Mirror(self, children: ["identityToken": Wire.Redacted(), "nonce": Wire.Redacted(), "displayName": displayName as Any, "fullName": fullName as Any, "givenName": givenName as Any, "familyName": familyName as Any, "username": username as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "code": Wire.Redacted()], displayStyle: .struct)
     }
 }
 

@@ -8,11 +8,13 @@ public enum AccountsService {
     ///
     /// - Parameters:
     ///   - register: Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
-    ///   - login: Signs in with e-mail and password (AU-2).
+    ///   - login: Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
+    ///     `SECOND_FACTOR_REQUIRED`.
     ///   - refresh: Exchanges a refresh token for a new pair; the old one is used up (AU-4).
     ///   - logout: Ends this session, or all of the user's with `?all=true` (AU-6).
     ///   - getSigningKeys: The public keys that access tokens are signed with, as a JWK set (AU-3).
-    ///   - signInWithApple: Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    ///   - signInWithApple: Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
+    ///     signing in with a password.
     ///   - appleNotification: What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
@@ -60,7 +62,8 @@ public enum AccountsMethods {
     /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
     public static let register = Bus.Method<RegisterRequest, SignInReply>(
         service: "auth", version: "v1", name: "Register", isIdempotent: false, timeout: .seconds(10))
-    /// Signs in with e-mail and password (AU-2).
+    /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
+    /// `SECOND_FACTOR_REQUIRED`.
     public static let login = Bus.Method<LoginRequest, SignInReply>(
         service: "auth", version: "v1", name: "Login", isIdempotent: false, timeout: .seconds(10))
     /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
@@ -72,7 +75,8 @@ public enum AccountsMethods {
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     public static let getSigningKeys = Bus.Method<GetSigningKeysRequest, SigningKeys>(
         service: "auth", version: "v1", name: "GetSigningKeys", isIdempotent: true, timeout: .seconds(10))
-    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
+    /// signing in with a password.
     public static let signInWithApple = Bus.Method<SignInWithAppleRequest, SignInReply>(
         service: "auth", version: "v1", name: "SignInWithApple", isIdempotent: false, timeout: .seconds(10))
     /// What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
@@ -112,7 +116,8 @@ public struct AccountsClient: Sendable {
         try await caller.call(AccountsMethods.register, request, context: context)
     }
 
-    /// Signs in with e-mail and password (AU-2).
+    /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
+    /// `SECOND_FACTOR_REQUIRED`.
     public func login(_ request: LoginRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.login, request, context: context)
     }
@@ -132,7 +137,8 @@ public struct AccountsClient: Sendable {
         try await caller.call(AccountsMethods.getSigningKeys, request, context: context)
     }
 
-    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
+    /// signing in with a password.
     public func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.signInWithApple, request, context: context)
     }

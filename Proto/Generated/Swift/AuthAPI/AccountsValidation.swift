@@ -46,6 +46,9 @@ extension LoginRequest {
         } else {
             violations.bytes(self.password.utf8.count, max: 1024, at: path, "password")
         }
+        if let value = self.code {
+            violations.bytes(value.utf8.count, max: 64, at: path, "code")
+        }
     }
 }
 
@@ -119,6 +122,9 @@ extension SignInWithAppleRequest {
         }
         if let value = self.timezoneOffset {
             violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset")
+        }
+        if let value = self.code {
+            violations.bytes(value.utf8.count, max: 64, at: path, "code")
         }
     }
 }

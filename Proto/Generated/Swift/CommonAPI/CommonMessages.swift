@@ -28,10 +28,14 @@ public enum AdminActionKind: Wire.OpenEnum {
     case readMedal
     /// Was shown a report about the user.
     case readReport
+    /// Has got a second factor, or another one.
+    case enrolSecondFactor
+    /// Removed a second factor: the own one, or an operator that of an account.
+    case removeSecondFactor
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .enrolSecondFactor, .removeSecondFactor]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -50,6 +54,8 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 12: self = .readStreak
         case 13: self = .readMedal
         case 14: self = .readReport
+        case 20: self = .enrolSecondFactor
+        case 21: self = .removeSecondFactor
         default: self = .unrecognized(rawValue)
         }
     }
@@ -71,6 +77,8 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .readStreak: 12
         case .readMedal: 13
         case .readReport: 14
+        case .enrolSecondFactor: 20
+        case .removeSecondFactor: 21
         case .unrecognized(let number): number
         }
     }
@@ -92,6 +100,8 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .readStreak: "read_streak"
         case .readMedal: "read_medal"
         case .readReport: "read_report"
+        case .enrolSecondFactor: "enrol_second_factor"
+        case .removeSecondFactor: "remove_second_factor"
         case .unrecognized(let number): String(number)
         }
     }

@@ -20,6 +20,7 @@ struct EmailParts {
         _ core: AuthCore,
         _ mails: AccountMails,
         owner: OwnerProof,
+        factors: SecondFactors,
         sessions: (ender: SessionEnder, revocations: RevocationPublisher)
     ) throws {
         let mutations = environment.mutations
@@ -37,6 +38,7 @@ struct EmailParts {
                 tokens: tokens,
                 mails: mails,
                 passwords: owner.passwords,
+                factors: factors,
                 ender: sessions.ender,
                 revocations: sessions.revocations,
                 mutations: mutations

@@ -6,13 +6,15 @@ internal import Passwords
 internal import ServiceRuntime
 
 /// Signs in with e-mail and password (AU-2, AU-12). An unknown e-mail costs the same time as a wrong password and is answered the same; the
-/// limits count it the same too. A password whose hash is of a lower cost than today's is hashed anew.
+/// limits count it the same too. Whether there is a second factor shows with the right password only. A password whose hash is of a lower cost than
+/// today's is hashed anew.
 struct Login: MutationHandler {
     let accounts: AccountRepository
     let lifecycle: LifecycleRepository
     let loginFailures: LoginFailureRepository
     let passwords: PasswordHasher
     let issuer: SessionIssuer
+    let factors: SecondFactors
     let mutations: Mutations
     let clock: any Clock
 
@@ -23,7 +25,9 @@ struct Login: MutationHandler {
         )
         try await loginFailures.requireRoom(keys, now: clock.now())
         for _ in 0..<2 {
-            do { return try await signIn(request, keys, context) } catch is PasswordChanged {
+            do {
+                return try await factors.counting(request.code, context) { try await signIn(request, keys, $0, context) }
+            } catch is PasswordChanged {
                 // By another sign-in that hashed it anew, or it is another one: it is compared once more.
             }
         }
@@ -31,9 +35,12 @@ struct Login: MutationHandler {
     }
 
     /// - Throws: `PasswordChanged`.
-    private func signIn(_ request: LoginRequest, _ keys: LoginFailureRepository.Keys, _ context: CallContext) async throws
-        -> Once<SignInReply>
-    {
+    private func signIn(
+        _ request: LoginRequest,
+        _ keys: LoginFailureRepository.Keys,
+        _ proof: SecondFactors.Proof,
+        _ context: CallContext
+    ) async throws -> Once<SignInReply> {
         let account = try await lifecycle.accountToSignIn(email: request.email)
         let isRight = try await passwords.verify(
             request.password,
@@ -47,14 +54,17 @@ struct Login: MutationHandler {
         let stronger = await strongerHash(of: request.password, account, context)
         return try await mutations.once(context, request) { work in
             // Answered only when the guess counts: at the limit a right password looks like any other.
-            try await loginFailures.delete(keys, now: work.now, work.sql)
-            guard let stronger else { return try await issuer.signIn(account.id, verified: account.passwordHash, work) }
+            // One with a code was counted before, below the limit.
+            if try await !factors.takeBack(proof, work) { try await loginFailures.delete(keys, now: work.now, work.sql) }
+            guard let stronger else {
+                return try await issuer.signIn(account.id, verified: account.passwordHash, proof: proof, work)
+            }
             // Before its session: two that had locked the account for reading would wait for each other.
             guard try await accounts.lock(account.id, work.sql)?.passwordHash == account.passwordHash else {
                 throw PasswordChanged()
             }
             try await accounts.store(passwordHash: stronger, of: account.id, now: work.now, work.sql)
-            return try await issuer.signIn(account.id, verified: stronger, work)
+            return try await issuer.signIn(account.id, verified: stronger, proof: proof, work)
         }
     }
 

@@ -37,7 +37,7 @@ struct Register: MutationHandler {
                 )
                 try await writer.create(account, work)
                 try await mails.welcome(account, work)
-                return try await issuer.signIn(account.id, work)
+                return try await issuer.signIn(account.id, proof: .none, work)
             }
         }
     }

@@ -16,6 +16,7 @@ struct ResetPassword: MutationHandler {
     let tokens: EmailTokenRepository
     let mails: AccountMails
     let passwords: PasswordHasher
+    let factors: SecondFactors
     let ender: SessionEnder
     let revocations: RevocationPublisher
     let mutations: Mutations
@@ -53,7 +54,10 @@ struct ResetPassword: MutationHandler {
         if emailKey == AccountRepository.key(ofEmail: stored.token.address) {
             try await writer.verifyEmail(of: account, work)
         }
-        try await LoginFailureRepository.deleteAll(ofEmailKey: emailKey, work.sql)
+        // Not those of an account with a second factor: a reader of its mail could try ten codes for each link.
+        if try await factors.repository.lock(user, work.sql)?.secret == nil {
+            try await LoginFailureRepository.deleteAll(ofEmailKey: emailKey, work.sql)
+        }
         let ended = try await ender.endAll(of: user, work)
         try await mails.inform(account, .passwordChanged, work)
         return ResetPasswordReply(sessionsEnded: Int32(ended))

@@ -4,6 +4,7 @@ internal import AuthDomain
 internal import Bus
 internal import Database
 internal import Kernel
+internal import Outbox
 internal import ServiceRuntime
 
 /// Signs in with an identity token of Apple's; creates the account at the first time (AU-5). The token is verified outside the transaction,
@@ -29,20 +30,35 @@ struct SignInWithApple: MutationHandler {
         // A relay address is private: neither username nor display name are made from it.
         let isPrivate = identity.hidesEmail || email.isEmpty
         return try await naming.run(request.username, after: isPrivate ? name ?? "user" : email) { username in
+            try await counting(request, context) { proof, work in
+                let fallback = isPrivate ? username : DisplayName.fallback(email: email, username: username)
+                let account = Account(
+                    id: work.ids.make(),
+                    email: email,
+                    passwordHash: nil,
+                    username: username,
+                    displayName: name ?? fallback,
+                    zone: zone,
+                    emailVerifiedAt: identity.token.isEmailVerified && !email.isEmpty ? work.now : nil,
+                    now: work.now
+                )
+                let user = try await appleAccounts.account(of: identity.token, new: account, work)
+                return try await issuer.signIn(user, proof: proof, work)
+            }
+        }
+    }
+
+    /// The transaction of a sign-in, with a code where the account needs one.
+    private func counting(
+        _ request: SignInWithAppleRequest,
+        _ context: CallContext,
+        _ body: @escaping @Sendable (SecondFactors.Proof, UnitOfWork) async throws -> SignInReply
+    ) async throws -> Once<SignInReply> {
+        try await issuer.factors.counting(request.code, context) { proof in
             try await retryingIdentity {
                 try await mutations.once(context, request) { work in
-                    let fallback = isPrivate ? username : DisplayName.fallback(email: email, username: username)
-                    let account = Account(
-                        id: work.ids.make(),
-                        email: email,
-                        passwordHash: nil,
-                        username: username,
-                        displayName: name ?? fallback,
-                        zone: zone,
-                        emailVerifiedAt: identity.token.isEmailVerified && !email.isEmpty ? work.now : nil,
-                        now: work.now
-                    )
-                    return try await issuer.signIn(try await appleAccounts.account(of: identity.token, new: account, work), work)
+                    try await issuer.factors.takeBack(proof, work)
+                    return try await body(proof, work)
                 }
             }
         }

@@ -58,6 +58,15 @@ struct LoginFailureRepository: Sendable {
         }
     }
 
+    /// What was counted by `record` at an instant was right after all: the account's failures are deleted, and this one of the address.
+    func takeBack(_ keys: Keys, at instant: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute("DELETE FROM login_failure WHERE key = \(keys.account)")
+        guard let address = keys.address else { return }
+        _ = try await sql.execute(
+            "UPDATE login_failure SET failed_at = array_remove(failed_at, \(instant)) WHERE key = \(address)"
+        )
+    }
+
     /// A new password was set by a mail to this address: earlier guesses of the old one no longer count.
     static func deleteAll(ofEmailKey emailKey: String, _ sql: Transaction) async throws {
         let keys = Keys(emailKey: emailKey, address: nil)

@@ -4,7 +4,7 @@ internal import ServiceRuntime
 extension PersonalData {
     /// What belongs to an account besides its profile. Rows that refer to the account are deleted with it.
     static let accounts = PersonalData(
-        [session, moderation, apple, export, pendingMail, emailToken],
+        [session, moderation, apple, export, pendingMail, emailToken, secondFactor, recoveryCode],
         impersonal: [
             "refresh_token": "hashes of a session's tokens: deleted with it",
             "apple_notification": "which notifications of Apple were handled",
@@ -35,6 +35,7 @@ extension PersonalData {
                             WHEN 4 THEN 'suspension_lifted' WHEN 5 THEN 'restored' WHEN 6 THEN 'signed_out'
                             WHEN 7 THEN 'report_decided' WHEN 8 THEN 'wallet_changed' WHEN 9 THEN 'wallet_read'
                             WHEN 10 THEN 'medal_decided' WHEN 13 THEN 'medal_read' WHEN 14 THEN 'report_read'
+                            WHEN 20 THEN 'second_factor_enrolled' WHEN 21 THEN 'second_factor_removed'
                             ELSE 'streaks_read' END
                             """
                         ), "taken_at",
@@ -68,6 +69,15 @@ extension PersonalData {
         users: ["account_id": .delete],
         exports: [PersonalExport("apple", ["subject", "consented_at", "revoked_at"]) { "account_id = \($0)" }]
     )
+
+    /// That there is one and since when: never the secret.
+    private static let secondFactor = PersonalTable(
+        "second_factor",
+        users: ["account_id": .delete],
+        exports: [PersonalExport("second_factor", ["enrolled_at"]) { "account_id = \($0) AND enrolled_at IS NOT NULL" }]
+    )
+
+    private static let recoveryCode = PersonalTable("recovery_code", users: ["account_id": .delete])
 
     private static let emailToken = PersonalTable(
         "email_token",

@@ -6,7 +6,8 @@ internal import Outbox
 internal import Runtime
 internal import ServiceRuntime
 
-/// What an operator does besides running the service: `auth rotate-key`, `auth make-admin EMAIL`, `auth remove-admin EMAIL`.
+/// What an operator does besides running the service: `auth rotate-key`, `auth make-admin EMAIL`, `auth remove-admin EMAIL`,
+/// `auth remove-second-factor EMAIL`.
 public enum AuthCommands {
     static let all = [
         ProgramCommand(
@@ -23,13 +24,28 @@ public enum AuthCommands {
             help: "    remove-admin EMAIL    makes an administrator an ordinary user again\n",
             isAdmin: false
         ),
+        ProgramCommand(
+            "remove-second-factor",
+            help: "    remove-second-factor EMAIL  removes a second factor whose phone and recovery codes are lost\n",
+            settings: AuthModule.settings
+        ) { words, settings in
+            let email = try email(words, of: "remove-second-factor")
+            let url = try settings.get(ServiceSettings.databaseURL)
+            return .init(try await removeSecondFactor(email: email, databaseURL: url) + "\n")
+        },
     ]
+
+    /// - Throws: `Settings.Invalid` when anything but one word follows the command.
+    private static func email(_ words: [String], of command: String) throws -> String {
+        guard let email = words.first, words.count == 1 else {
+            throw Settings.Invalid("The account's e-mail is missing: auth \(command) EMAIL.")
+        }
+        return email
+    }
 
     private static func setAdmin(_ name: String, help: String, isAdmin: Bool) -> ProgramCommand {
         ProgramCommand(name, help: help, settings: AuthModule.settings) { words, settings in
-            guard let email = words.first, words.count == 1 else {
-                throw Settings.Invalid("The account's e-mail is missing: auth \(name) EMAIL.")
-            }
+            let email = try email(words, of: name)
             let url = try settings.get(ServiceSettings.databaseURL)
             return .init(try await setAdmin(email: email, isAdmin: isAdmin, databaseURL: url) + "\n")
         }
@@ -49,22 +65,47 @@ public enum AuthCommands {
     /// - Returns: what was done, for the operator.
     /// - Throws: `NOT_FOUND` when no account has this e-mail; `DatabaseError`.
     public static func setAdmin(email: String, isAdmin: Bool, databaseURL: String) async throws -> String {
+        try await change(email, databaseURL) { account, accounts, ender, work in
+            var account = account
+            guard account.isAdmin != isAdmin else {
+                return "\(email) \(isAdmin ? "is an administrator already" : "is no administrator")"
+            }
+            account.isAdmin = isAdmin
+            _ = try await accounts.update(account, now: work.now, work.sql)
+            let count = try await ender.endAll(of: account.id, work)
+            return "\(email) is \(isAdmin ? "an administrator" : "no longer an administrator"); \(count) sessions ended"
+        }
+    }
+
+    /// Removes the second factor of a user who has lost it, and ends their sessions. The operator must know that it is that user who asks: with the
+    /// password alone they can sign in after that, and get a new one. The audit log has an entry of it.
+    ///
+    /// - Returns: what was done, for the operator.
+    /// - Throws: `NOT_FOUND` when no account has this e-mail; `DatabaseError`.
+    public static func removeSecondFactor(email: String, databaseURL: String) async throws -> String {
+        try await change(email, databaseURL) { account, _, ender, work in
+            guard try await LostSecondFactor.remove(of: account.id, work) else { return "\(email) has no second factor" }
+            let count = try await ender.endAll(of: account.id, work)
+            return "\(email) has no second factor any more; \(count) sessions ended"
+        }
+    }
+
+    /// A transaction about the account that has an e-mail.
+    private static func change(
+        _ email: String,
+        _ databaseURL: String,
+        _ body: @escaping @Sendable (Account, AccountRepository, SessionEnder, UnitOfWork) async throws -> String
+    ) async throws -> String {
         try await CommandDatabase.open(schema: AuthModule.name, url: databaseURL) { database in
             let clock = SystemClock()
             let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil)
             let accounts = AccountRepository(database: database)
             let ender = SessionEnder(database: database)
             return try await work.run(trace: "", requestID: "auth-command") { work -> String in
-                guard var account = try await accounts.lock(email: email, work.sql) else {
+                guard let account = try await accounts.lock(email: email, work.sql) else {
                     throw ServiceError(.notFound, "NOT_FOUND", "No account has the e-mail \(email).")
                 }
-                guard account.isAdmin != isAdmin else {
-                    return "\(email) \(isAdmin ? "is an administrator already" : "is no administrator")"
-                }
-                account.isAdmin = isAdmin
-                _ = try await accounts.update(account, now: work.now, work.sql)
-                let count = try await ender.endAll(of: account.id, work)
-                return "\(email) is \(isAdmin ? "an administrator" : "no longer an administrator"); \(count) sessions ended"
+                return try await body(account, accounts, ender, work)
             }
         }
     }

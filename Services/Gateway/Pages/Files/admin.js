@@ -6,6 +6,7 @@ import { figures } from "/pages/figures.js";
 import { streak } from "/pages/inspector.js";
 import { h, icon } from "/pages/page.js";
 import { reports } from "/pages/reports.js";
+import { codeField, security } from "/pages/security.js";
 
 const screens = [
     { key: "people", name: "People", show: (id, parameters) => (id ? account(id) : accounts(parameters)) },
@@ -13,25 +14,33 @@ const screens = [
     { key: "reports", name: "Reports", show: (_, parameters) => reports(parameters) },
     { key: "figures", name: "Figures", show: (_, parameters) => figures(parameters) },
     { key: "audit", name: "Audit log", show: (_, parameters) => audit(parameters) },
+    { key: "security", name: "Security", show: () => security() },
 ];
 
 const brand = () => h("a", { class: "brand", href: "#people" }, icon("flame", { filled: true }), "StreakSnap console");
 
 function showSignIn(reason) {
     const problem = h("div", {}, reason ? failure({ message: reason }) : null);
+    const place = h("div");
     const button = h("button", { class: "button main", type: "submit" }, "Sign in");
     const form = h("form", {
         class: "sheet",
         onsubmit: async (event) => {
             event.preventDefault();
-            const { email, password } = Object.fromEntries(new FormData(form));
+            const { email, password, code } = Object.fromEntries(new FormData(form));
             button.disabled = true;
             problem.replaceChildren();
             try {
-                await signIn(email, password);
+                await signIn(email, password, code);
                 showFrame();
             } catch (error) {
                 problem.replaceChildren(failure(error));
+                if (error.code?.startsWith("SECOND_FACTOR")) {
+                    if (!place.firstChild) place.append(codeField());
+                    const box = place.querySelector("input");
+                    box.value = "";
+                    box.focus();
+                }
             } finally {
                 button.disabled = false;
             }
@@ -39,7 +48,7 @@ function showSignIn(reason) {
     },
         h("h1", {}, "Sign in"), h("p", { class: "quiet" }, "For administrators. What you read and do here is in the audit log."),
         field("E-mail", input("email", { type: "email", autocomplete: "username", required: true })),
-        field("Password", input("password", { type: "password", autocomplete: "current-password", required: true })), problem, button);
+        field("Password", input("password", { type: "password", autocomplete: "current-password", required: true })), place, problem, button);
     document.body.replaceChildren(h("div", { class: "door" }, h("div", { class: "brand" }, icon("flame", { filled: true }), "StreakSnap console"), form));
     form.querySelector("input").focus();
 }
@@ -72,6 +81,7 @@ function show() {
 }
 
 listeners.ended = (reason) => showSignIn(reason);
+listeners.enrol = () => { location.hash = "security"; };
 addEventListener("hashchange", () => { show(); main.focus({ preventScroll: true }); });
 showSignIn("");
 document.body.dataset.ready = "";

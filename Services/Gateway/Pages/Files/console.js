@@ -15,8 +15,8 @@ export class Refusal extends Error {
 let session = null;
 let refreshing = null;
 
-/// Called when the session has ended, with the reason.
-export const listeners = { ended: () => {} };
+/// Called when the session has ended, with the reason, and when nothing is allowed before there is a second factor.
+export const listeners = { ended: () => {}, enrol: () => {} };
 
 export const me = () => session?.user ?? null;
 
@@ -46,9 +46,9 @@ function keep(data) {
     session = { access: data.access_token, refresh: data.refresh_token, user: data.user };
 }
 
-/// Signs an administrator in; who is none is signed out again.
-export async function signIn(email, password) {
-    const { data } = await send("POST", "/api/auth/login", { email, password });
+/// Signs an administrator in; who is none is signed out again. `code` is of the second factor, empty when none was asked for.
+export async function signIn(email, password, code) {
+    const { data } = await send("POST", "/api/auth/login", { email, password, code: code || null });
     if (!data.user.is_admin) {
         await send("POST", "/api/auth/logout", undefined, data.access_token);
         throw new Refusal(403, { message: "This account is no administrator’s." });
@@ -62,7 +62,14 @@ export async function signOut() {
     if (token) await send("POST", "/api/auth/logout", undefined, token).catch(() => {});
 }
 
-async function renew() {
+/// The server has ended the session: the console asks for a sign-in, and says why.
+export function leave(reason) {
+    session = null;
+    listeners.ended(reason);
+}
+
+/// New tokens, with the rights that the account has by now.
+export async function renew() {
     const { data } = await send("POST", "/api/auth/refresh", { refresh_token: session.refresh });
     keep(data);
 }
@@ -73,6 +80,7 @@ export async function ask(method, path, body) {
     try {
         return await send(method, path, body, token);
     } catch (error) {
+        if (error.code === "SECOND_FACTOR_ENROLMENT_REQUIRED") listeners.enrol();
         if (error.status !== 401 || !session) throw error;
     }
     try {
@@ -81,8 +89,7 @@ export async function ask(method, path, body) {
         return await send(method, path, body, session.access);
     } catch (error) {
         if (error.status !== 401) throw error;
-        session = null;
-        listeners.ended("Your session has ended. Sign in again.");
+        leave("Your session has ended. Sign in again.");
         throw error;
     }
 }

@@ -78,7 +78,8 @@ struct WorldPlan: Sendable {
     private func values(of name: String) -> [String: String] {
         var values = [
             // What a test waits for, or asks more often than people do.
-            "auth.bcrypt-cost": "4", "http.user-rate": "0", "http.address-rate": "0", "http.drain-timeout": "0",
+            "auth.bcrypt-cost": "4", "auth.admin-second-factor": "enrolled", "http.user-rate": "0", "http.address-rate": "0",
+            "http.drain-timeout": "0",
             "notifications.push-spread": "0",
             "database.pool": "\(Self.pool)", "database.presence": "false",
         ].merging(given) { $1 }

@@ -1158,7 +1158,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__register_request__descrip
   (ProtobufCMessageInit) streaksnap__auth__v1__register_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__login_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__login_request__field_descriptors[3] =
 {
   {
     "email",
@@ -1184,15 +1184,28 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__login_request__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__LoginRequest, _code_case),
+    offsetof(Streaksnap__Auth__V1__LoginRequest, code),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__login_request__field_indices_by_name[] = {
+  2,   /* field[2] = code */
   0,   /* field[0] = email */
   1,   /* field[1] = password */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__login_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__login_request__descriptor =
 {
@@ -1202,7 +1215,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__login_request__descriptor
   "Streaksnap__Auth__V1__LoginRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__LoginRequest),
-  2,
+  3,
   streaksnap__auth__v1__login_request__field_descriptors,
   streaksnap__auth__v1__login_request__field_indices_by_name,
   1,  streaksnap__auth__v1__login_request__number_ranges,
@@ -1585,7 +1598,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__signing_key__descriptor =
   (ProtobufCMessageInit) streaksnap__auth__v1__signing_key__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__sign_in_with_apple_request__field_descriptors[9] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__sign_in_with_apple_request__field_descriptors[10] =
 {
   {
     "identity_token",
@@ -1695,8 +1708,21 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__sign_in_with_apple_r
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "code",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _code_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, code),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__sign_in_with_apple_request__field_indices_by_name[] = {
+  9,   /* field[9] = code */
   2,   /* field[2] = display_name */
   5,   /* field[5] = family_name */
   3,   /* field[3] = full_name */
@@ -1710,7 +1736,7 @@ static const unsigned streaksnap__auth__v1__sign_in_with_apple_request__field_in
 static const ProtobufCIntRange streaksnap__auth__v1__sign_in_with_apple_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_in_with_apple_request__descriptor =
 {
@@ -1720,7 +1746,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_in_with_apple_reques
   "Streaksnap__Auth__V1__SignInWithAppleRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__SignInWithAppleRequest),
-  9,
+  10,
   streaksnap__auth__v1__sign_in_with_apple_request__field_descriptors,
   streaksnap__auth__v1__sign_in_with_apple_request__field_indices_by_name,
   1,  streaksnap__auth__v1__sign_in_with_apple_request__number_ranges,

@@ -1352,7 +1352,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descript
   (ProtobufCMessageInit) streaksnap__common__v1__awaited_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[15] =
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[17] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -1369,15 +1369,18 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_READ_STREAK", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_MEDAL", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL", 13 },
   { "ADMIN_ACTION_KIND_READ_REPORT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_REPORT", 14 },
+  { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 20 },
+  { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 21 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{0, 15}
+{0, 0},{20, 15},{0, 17}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[15] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[17] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
   { "ADMIN_ACTION_KIND_DECIDE_REPORT", 7 },
+  { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 15 },
   { "ADMIN_ACTION_KIND_LIFT_SUSPENSION", 4 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
   { "ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
@@ -1386,6 +1389,7 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_READ_REPORT", 14 },
   { "ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_WALLET", 9 },
+  { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 16 },
   { "ADMIN_ACTION_KIND_RESTORE_ACCOUNT", 5 },
   { "ADMIN_ACTION_KIND_SIGN_OUT_ACCOUNT", 6 },
   { "ADMIN_ACTION_KIND_SUSPEND_ACCOUNT", 3 },
@@ -1398,11 +1402,11 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  15,
+  17,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  15,
+  17,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
-  1,
+  2,
   streaksnap__common__v1__admin_action_kind__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -108,15 +108,25 @@ struct  Streaksnap__Auth__V1__RegisterRequest
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___LOCALE__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__LOGIN_REQUEST___CODE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__LOGIN_REQUEST___CODE_CODE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__LOGIN_REQUEST___CODE__CASE)
+} Streaksnap__Auth__V1__LoginRequest__CodeCase;
+
 struct  Streaksnap__Auth__V1__LoginRequest
 {
   ProtobufCMessage base;
   char *email;
   char *password;
+  Streaksnap__Auth__V1__LoginRequest__CodeCase _code_case;
+  union {
+    char *code;
+  };
 };
 #define STREAKSNAP__AUTH__V1__LOGIN_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__login_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__LOGIN_REQUEST___CODE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__RefreshRequest
@@ -247,6 +257,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__CASE)
 } Streaksnap__Auth__V1__SignInWithAppleRequest__TimezoneOffsetCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___CODE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___CODE_CODE = 10
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___CODE__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__CodeCase;
+
 struct  Streaksnap__Auth__V1__SignInWithAppleRequest
 {
   ProtobufCMessage base;
@@ -283,10 +299,14 @@ struct  Streaksnap__Auth__V1__SignInWithAppleRequest
   union {
     int32_t timezone_offset;
   };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__CodeCase _code_case;
+  union {
+    char *code;
+  };
 };
 #define STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sign_in_with_apple_request__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___CODE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__AppleNotificationRequest

@@ -1,0 +1,41 @@
+internal import AuthAPI
+internal import AuthCore
+internal import AuthDomain
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+
+/// Removes the caller's second factor, who proves to own the account and to have the factor. All sessions end: what they may do has changed.
+struct RemoveSecondFactor: MutationHandler {
+    let accounts: AccountRepository
+    let owner: OwnerProof
+    let factors: SecondFactors
+    let ender: SessionEnder
+    let revocations: RevocationPublisher
+    let mutations: Mutations
+
+    func handle(_ request: RemoveSecondFactorRequest, _ context: CallContext) async throws -> Once<RemoveSecondFactorReply> {
+        let user = try context.requireUser()
+        guard let account = try await accounts.find(user), account.status == .active else { throw ServiceError.sessionRevoked }
+        try await owner.require(request, of: account, context)
+        let reply = try await factors.counting(request.code, context) { proof in
+            try await mutations.once(context, request) { work in
+                try await factors.takeBack(proof, work)
+                guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
+                    throw ServiceError.sessionRevoked
+                }
+                guard try await factors.repository.lock(user, work.sql)?.secret != nil else {
+                    throw ServiceError.secondFactorNotEnrolled
+                }
+                try await factors.require(proof, of: user, work)
+                _ = try await SecondFactorRepository.delete(user, work.sql)
+                try await AdminLog.note(.removeSecondFactor, of: user, by: user, "", context, work)
+                return RemoveSecondFactorReply(sessionsEnded: Int32(try await ender.endAll(of: user, work)))
+            }
+        }
+        try await revocations.publish(of: user)
+        return reply
+    }
+}
+
+extension RemoveSecondFactorRequest: OwnerEvidence {}
