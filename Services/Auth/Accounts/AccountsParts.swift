@@ -75,7 +75,7 @@ struct AccountsParts {
             owner: owner,
             sessions: (ender, revocations)
         )
-        administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations))
+        administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations), exports.desk)
     }
 
     var all: FeatureParts {
@@ -145,14 +145,7 @@ struct AccountsParts {
                 mutations: mutations
             ),
             restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
-            exportMyData: ExportMyData(
-                accounts: core.accounts,
-                exports: exports.repository,
-                sources: exports.sources,
-                links: exports.links,
-                clock: clock,
-                limit: exports.replyLimit
-            )
+            exportMyData: ExportMyData(accounts: core.accounts, desk: exports.desk)
         )
     }
 

@@ -258,6 +258,8 @@ extension ErrorCode {
     public static let resyncRequired = ErrorCode(rawValue: "RESYNC_REQUIRED")
     /// `RUNS_DO_NOT_JOIN`
     public static let runsDoNotJoin = ErrorCode(rawValue: "RUNS_DO_NOT_JOIN")
+    /// `SERVICE_AWAY`
+    public static let serviceAway = ErrorCode(rawValue: "SERVICE_AWAY")
     /// `SESSION_REVOKED`
     public static let sessionRevoked = ErrorCode(rawValue: "SESSION_REVOKED")
     /// `SNAP_REFUSED`

@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthCore
 internal import BillingAPI
 internal import CommonAPI
 internal import Kernel
@@ -46,6 +47,21 @@ enum AdminActionConsumers {
                     subject: event.userID,
                     detail: event.detail,
                     takenAt: event.takenAt ?? work.now,
+                    requestID: event.requestID
+                ),
+                work
+            )
+        },
+        EventHandler(OutageDeclared.self) { event, work in
+            let interval = [event.from, event.until].map { $0.map { "\($0)" } ?? "?" }.joined(separator: " until ")
+            try await insert(
+                AdminAction(
+                    id: event.actionID,
+                    admin: event.adminID,
+                    kind: .declareOutage,
+                    subject: nil,
+                    detail: "\(interval): \(event.reason)",
+                    takenAt: event.declaredAt ?? work.now,
                     requestID: event.requestID
                 ),
                 work
