@@ -105,6 +105,13 @@ struct CursorTests {
             FROM unnest(ARRAY['\(ann.id)', '\(ben.id)']) AS person (id)
             """
         )
+        _ = try await home.sql(
+            """
+            INSERT INTO streaks.outage (id, from_at, until_at, declared_at, finished_at)
+            SELECT gen_random_uuid(), '2020-01-01'::timestamptz + hour * interval '1 hour', '2020-01-02', '2020-01-03', '2020-01-03'
+            FROM generate_series(1, 3) AS hour ON CONFLICT DO NOTHING
+            """
+        )
         for number in UInt64(122)...123 { try #require(try await ann.pin(try Photos.jpeg(number), at: 1, 1).status == 201) }
         // Two runs of a typed streak: today's, and one of six days ago.
         try #require(try await ann.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
