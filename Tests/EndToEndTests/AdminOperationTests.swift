@@ -49,13 +49,15 @@ struct AdminOperationTests {
         try #require(found.count == 1, "\(found)")
         let event = found[0]["event"]
         #expect(found[0]["service"].string == "notifications" && event["feature"].string == "log")
-        #expect(event["subject"].string == "evt.social.v1.FriendRequested" && event["attempts"].int == 10)
+        #expect(event["subject"].string == "evt.social.v1.FriendRequestSent" && event["attempts"].int == 10)
         #expect(event["last_error"].string?.contains("23514") == true, "\(event)")
         #expect(event.names == ["event_id", "feature", "subject", "aggregate", "attempts", "parked_at", "last_error"])
-        let backlog = try await admin.get("/api/admin/backlogs").data["services"].list
-        let features = backlog.first { $0["service"].string == "notifications" }?["features"].list ?? []
-        #expect((features.first { $0["feature"].string == "log" }?["parked"].int ?? 0) >= 1, "\(features)")
-        #expect(backlog.allSatisfy { $0["answers"].bool == true }, "\(backlog)")
+        try await eventually("all services say what waits, and this one that an event is parked") {
+            let backlog = try await admin.get("/api/admin/backlogs").data["services"].list
+            let features = backlog.first { $0["service"].string == "notifications" }?["features"].list ?? []
+            let parked = features.first { $0["feature"].string == "log" }?["parked"].int ?? 0
+            return parked >= 1 && backlog.count >= 6 && backlog.allSatisfy { $0["answers"].bool == true }
+        }
 
         try await accept()
         let id = try #require(event["event_id"].string)
@@ -114,14 +116,19 @@ extension RestartTests {
         let frozen = try #require(home.process(of: "billing"), "billing does not run")
         #expect(kill(frozen, SIGSTOP) == 0)
         defer { kill(frozen, SIGCONT) }
-        let backlogs = try await admin.get("/api/admin/backlogs").data["services"].list
-        let silent = backlogs.filter { $0["answers"].bool != true }.map { $0["service"].string }
-        #expect(silent == ["billing"], "\(backlogs)")
-        let replicas = try await admin.get("/api/admin/replicas").data["services"].list
-        #expect(replicas.filter { $0["replicas"].list.isEmpty }.map { $0["service"].string } == ["billing"], "\(replicas)")
-        #expect(Set(replicas.compactMap { $0["service"].string }) == Set(Self.services.filter { $0 != "gateway" }))
-        let events = try await admin.get("/api/admin/parked-events")
-        #expect(events.status == 200 && events.data["unanswered"].list.map(\.string) == ["billing"], "\(events.text)")
+        // On a busy machine another may be late too, once.
+        try await eventually("it alone does not say what waits") {
+            let backlogs = try await admin.get("/api/admin/backlogs").data["services"].list
+            return backlogs.count == 6 && backlogs.filter { $0["answers"].bool != true }.map { $0["service"].string } == ["billing"]
+        }
+        try await eventually("it alone has no replica") {
+            let replicas = try await admin.get("/api/admin/replicas").data["services"].list
+            return replicas.count == 6 && replicas.filter { $0["replicas"].list.isEmpty }.map { $0["service"].string } == ["billing"]
+        }
+        try await eventually("it alone does not say what is parked") {
+            let events = try await admin.get("/api/admin/parked-events")
+            return events.status == 200 && events.data["unanswered"].list.map { $0.string } == ["billing"]
+        }
         let redrive = try await admin.post("/api/admin/parked-events/redrive", "{\"service\":\"billing\"}")
         #expect(redrive.status == 503 && redrive.code == "SERVICE_AWAY" && redrive.fields == ["service"], "\(redrive.text)")
         kill(frozen, SIGCONT)

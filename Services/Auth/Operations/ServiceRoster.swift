@@ -2,12 +2,12 @@ internal import Bus
 internal import FoundationEssentials
 internal import Kernel
 
-/// Which services there are: those of the product, and whoever else answers `$SRV.STATS` (ADR-32).
+/// Which services there are: those of the product, and others that answer `$SRV.STATS` (ADR-32).
 struct ServiceRoster: Sendable {
     /// Those that are shown also while none of their replicas answers.
     static let product = ["auth", "billing", "media", "notifications", "social", "streaks"]
     /// How long replicas have to answer.
-    private static let patience = Interval.milliseconds(500)
+    private static let timeout = Interval.milliseconds(500)
     /// Most replicas that are read.
     private static let most = 1_000
 
@@ -15,7 +15,7 @@ struct ServiceRoster: Sendable {
 
     /// The replicas that answer, by service. A service of the product that is away has none.
     func replicas() async throws -> [String: [ServiceStatistics]] {
-        let replies = try await bus.scatter("$SRV.STATS", for: Self.patience, atMost: Self.most)
+        let replies = try await bus.scatter("$SRV.STATS", for: Self.timeout, atMost: Self.most)
         let decoder = JSONDecoder()
         let found = replies.compactMap { try? decoder.decode(ServiceStatistics.self, from: Data($0.body)) }
         var services = Dictionary(uniqueKeysWithValues: Self.product.map { ($0, [ServiceStatistics]()) })

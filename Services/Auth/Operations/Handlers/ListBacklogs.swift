@@ -7,7 +7,7 @@ internal import ServiceRuntime
 /// What waits at every service. Each replica is asked, since it may run some of the features only.
 struct ListBacklogs: QueryHandler {
     /// How long a replica has to answer.
-    private static let patience = Interval.seconds(1)
+    private static let timeout = Interval.seconds(1)
     /// Most replicas of one service that are asked.
     private static let most = 50
 
@@ -47,7 +47,7 @@ struct ListBacklogs: QueryHandler {
 
     /// - Returns: nil without an answer that can be read.
     private func ask(_ subject: String) async -> BacklogReply? {
-        let deadline = SystemClock.now() + Self.patience
+        let deadline = SystemClock.now() + Self.timeout
         guard let reply = try? await bus.request(subject, body: [], deadline: deadline), reply.headers.isEmpty else { return nil }
         return try? BacklogReply(serialized: reply.body)
     }

@@ -7,7 +7,7 @@ internal import ServiceRuntime
 /// Events whose handler failed too often, of one service or of all.
 struct ListParkedEvents: QueryHandler {
     /// How long a service has to answer.
-    private static let patience = Interval.seconds(1)
+    private static let timeout = Interval.seconds(1)
     /// Most events of each service.
     private static let most: Int32 = 100
 
@@ -51,7 +51,7 @@ struct ListParkedEvents: QueryHandler {
         try? await bus.call(
             OperationMethods.parkedEvents(of: service),
             ParkedEventsRequest(limit: Self.most),
-            context: context.child(timeout: Self.patience)
+            context: context.child(timeout: Self.timeout)
         ).events
     }
 }

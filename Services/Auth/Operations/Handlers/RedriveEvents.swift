@@ -9,7 +9,7 @@ internal import ServiceRuntime
 /// An administrator has parked events tried again. It is in the audit log before the service is asked, so that nothing is done that is not.
 struct RedriveEvents: MutationHandler {
     /// How long the service has to answer.
-    private static let patience = Interval.seconds(5)
+    private static let timeout = Interval.seconds(3)
 
     let roster: ServiceRoster
     let bus: any Caller
@@ -35,7 +35,7 @@ struct RedriveEvents: MutationHandler {
             let reply = try await bus.call(
                 OperationMethods.redriveParkedEvents(of: request.service),
                 RedriveParkedEventsRequest(eventID: request.eventID),
-                context: context.child(timeout: Self.patience)
+                context: context.child(timeout: Self.timeout)
             )
             return RedriveEventsReply(redriven: reply.redriven)
         } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {

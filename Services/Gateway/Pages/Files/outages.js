@@ -12,7 +12,7 @@ export function outages() {
     const show = () => place.replaceChildren(...pages("/api/admin/outages", (data) => data.outages, (one) =>
         h("li", { class: "row", data: { outage: one.outage_id } }, h("strong", { class: "number" }, when(one.from)), h("span", { class: "number" }, `until ${when(one.until)}`),
             h("span", {}, one.reason), h("span", {}, badge(one.status, tones[one.status]), ` streaks settled: ${one.settled_streaks}`)), "No outage is declared."));
-    const declare = () => question("Declare an outage", "A date of which someone lost more than two hours to it breaks no streak, and what it broke is undone. It cannot be taken back.",
+    const declare = () => question("Declare an outage", "A date of which a participant lost more than two hours to it breaks no streak, and what it broke is undone. It cannot be taken back.",
         [field("From, UTC", input("from", { type: "datetime-local", required: true })), field("Until, UTC", input("until", { type: "datetime-local", required: true })),
             field("Reason", textarea("reason", { required: true, maxlength: 500 }))], "Declare", async ({ from, until, reason }) => {
             const { data } = await ask("POST", "/api/admin/outages", { from: instant(from), until: instant(until), reason });
