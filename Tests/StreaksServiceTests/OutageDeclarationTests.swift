@@ -67,7 +67,8 @@ struct OutageDeclarationTests {
                 try await declare(request(from, hours: 1), in: world, by: user)
             }
             #expect(refusal?.reason == "ADMIN_ONLY")
-            #expect(try await OutageRepository.list(limit: 10, world.database).isEmpty)
+            let declared = try await OutageRepository.list(limit: 10, world.database)
+            #expect(declared.isEmpty)
         }
     }
 }
