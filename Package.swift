@@ -126,9 +126,7 @@ let cLibraries: [Target] =
     ] + ["CEpoll", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
 
 let sharedModules: [Target] = [
-    shared("Kernel"),
-    shared("Wire", ["Kernel", "CProtobufC"]),
-    shared("Loop", ["CEpoll"]),
+    shared("Kernel"), shared("Wire", ["Kernel", "CProtobufC"]), shared("Loop", ["CEpoll"]),
     shared("Bus", ["Kernel", "Wire", "Loop", "CNats", logging]),
     shared("Database", ["Kernel", "Loop", "CPostgres", logging]),
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
@@ -199,6 +197,7 @@ let services: [[Target]] = [
                 ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
+            Feature("Operations", [], hasTables: false),
         ],
         tested: [
             "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, cryptoExtras, hummingbird,
@@ -227,6 +226,7 @@ let services: [[Target]] = [
             Feature("Habits", ["MediaAPI", "Replicas"]), Feature("Teams", ["SocialAPI", "Replicas"]),
             Feature("PowerUps", ["Replicas"]), Feature("HabitSync", ["Replicas"]), Feature("Typed", ["MediaAPI", "Replicas"]),
             Feature("Prompts", ["Replicas"]), Feature("Inspector", ["Replicas"], hasTables: false),
+            Feature("Outages", [], hasTables: false),
         ],
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]

@@ -4,6 +4,8 @@ public struct BusPermissions: Sendable, Equatable {
     public var user: String
     /// Subjects the user may publish to; nil for all.
     public var publish: [String]?
+    /// Of these, subjects that the user may not publish to all the same.
+    public var notPublish: [String] = []
     /// Subjects the user may subscribe to; nil for all.
     public var subscribe: [String]?
 
@@ -25,6 +27,12 @@ public struct BusPermissions: Sendable, Equatable {
 
     /// Services that are asked only whether they have applied an event (`ProtectiveEvents`), beyond those that are called.
     public static let awaited: [String: [String]] = ["social": ["notifications"]]
+
+    /// RPCs of every service, of other teams too, that only `auth` may call, for administrators (`OperationMethods`): of the service and of
+    /// single replicas.
+    public static let operating = ["Backlog", "ParkedEvents", "RedriveParkedEvents"].flatMap { method in
+        ["rpc.*.v1.\(method)", "inst.*.*.rpc.*.v1.\(method)"]
+    }
 
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
@@ -57,6 +65,8 @@ public struct BusPermissions: Sendable, Equatable {
         let live = name == "notifications" ? ["live.notifications.>"] : []
         // Which sessions ended, and whether the stream of that is still the one it has filled.
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
+        // What runs, what waits: its own replicas too.
+        let operations = name == "auth" ? operating + ["inst.*.ping", "inst.*.*.ping", "$SRV.STATS"] : []
         let calls =
             (callees[name] ?? []).flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
             + (awaited[name] ?? []).flatMap { service in
@@ -67,9 +77,11 @@ public struct BusPermissions: Sendable, Equatable {
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
             user: name,
-            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + revocations + unique(events) + [
-                ownStream(of: name), readingClock,
-            ],
+            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + revocations + operations + unique(events)
+                + [
+                    ownStream(of: name), readingClock,
+                ],
+            notPublish: name == "auth" ? [] : operating,
             subscribe: ["rpc.\(name).>", "inst.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
     }
@@ -81,6 +93,7 @@ public struct BusPermissions: Sendable, Equatable {
             "_INBOX.>", "rpc.>", "inst.>", "$SRV.>", "dev.clock.>", readingClock, "$JS.API.STREAM.INFO.REVOKED",
             "$JS.API.STREAM.MSG.GET.REVOKED",
         ],
+        notPublish: operating,
         subscribe: ["live.>", "revoked.>", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
     )
 

@@ -86,16 +86,18 @@ public struct NATSConfiguration: Sendable, Equatable {
         var lines = ["{", "    user: \(quoted(name))", "    password: $\(user.passwordVariable)"]
         if user.publish != nil || user.subscribe != nil {
             lines.append("    permissions: {")
-            lines += rights("publish", user.publish) + rights("subscribe", user.subscribe)
+            lines += rights("publish", user.publish, not: user.notPublish) + rights("subscribe", user.subscribe)
             lines.append("    }")
         }
         lines.append("}")
         return lines.map { String(repeating: " ", count: 12) + $0 }.joined(separator: "\n")
     }
 
-    private func rights(_ verb: String, _ subjects: [String]?) -> [String] {
+    private func rights(_ verb: String, _ subjects: [String]?, not denied: [String] = []) -> [String] {
         guard let subjects else { return [] }
-        return ["        \(verb): { allow: ["] + subjects.map { "            \(quoted($0))" } + ["        ] }"]
+        let lines = { (subjects: [String]) in subjects.map { "            \(quoted($0))" } }
+        let end = denied.isEmpty ? ["        ] }"] : ["        ], deny: ["] + lines(denied) + ["        ] }"]
+        return ["        \(verb): { allow: ["] + lines(subjects) + end
     }
 
     private func quoted(_ text: String) -> String {

@@ -93,6 +93,8 @@ public enum Tag {
     public enum Purchase {}
     /// A medal that a user has asked for; owned by `streaks`.
     public enum Medal {}
+    /// A time in which nothing could be posted, as it was declared; owned by `streaks`.
+    public enum Outage {}
     /// A change that several services make together, step by step (D6).
     public enum Operation {}
     /// One event in an outbox.
@@ -149,6 +151,8 @@ public typealias LedgerEntryID = ID<Tag.LedgerEntry>
 public typealias PurchaseID = ID<Tag.Purchase>
 /// The id of a medal that was asked for.
 public typealias MedalID = ID<Tag.Medal>
+/// The id of a declared outage.
+public typealias OutageID = ID<Tag.Outage>
 /// The id of a cross-service change.
 public typealias OperationID = ID<Tag.Operation>
 /// The id of an event.

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import AuthAccounts
+@testable import AuthCore
 
 /// What administrators see of accounts and do to them, and the audit log of it.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AdministrationTests {

@@ -8,7 +8,12 @@ import Testing
         #expect(BusPermissions.table.map(\.user) == BusPermissions.services + ["gateway", "operator"])
         for name in BusPermissions.services {
             let rights = try #require(BusPermissions.table.first { $0.user == name })
-            let publish = try #require(rights.publish)
+            // What administrators ask of every service goes through `auth` alone, although others may call services too.
+            let operating = BusPermissions.operating + ["inst.*.ping", "inst.*.*.ping", "$SRV.STATS"]
+            let all = try #require(rights.publish)
+            #expect(all.filter(operating.contains) == (name == "auth" ? operating : []))
+            #expect(rights.notPublish == (name == "auth" ? [] : BusPermissions.operating))
+            let publish = all.filter { !operating.contains($0) }
             let subscribe = try #require(rights.subscribe)
             let called = publish.filter { $0.hasPrefix("rpc.") }.map { $0.split(separator: ".")[1] }
             let awaited = BusPermissions.awaited[name] ?? []
@@ -126,7 +131,8 @@ import Testing
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [
                 "rpc.billing.v1.X", "rpc.social.v1.X", "evt.auth.v1.X", "relay.auth.x", "dev.clock.set", "live.x", "$SRV.PING",
-                "$SYS.REQ.SERVER.PING", "anything", "revoked.\(UUID().uuidString.lowercased())",
+                "$SYS.REQ.SERVER.PING", "anything", "rpc.auth.v1.RedriveParkedEvents",
+                "inst.auth.0123456789abcdef.rpc.auth.v1.Backlog", "revoked.\(UUID().uuidString.lowercased())",
             ] { #expect(try !social.canPublish(subject), "social to \(subject)") }
             for subject in ["rpc.social.>", "relay.social.>", "dev.clock.>", "$SRV.PING.social", "_INBOX.social.x.*"] {
                 #expect(try social.canSubscribe(subject), "social from \(subject)")
@@ -142,6 +148,12 @@ import Testing
             for subject in ["rpc.billing.v1.X", "$SRV.INFO", "dev.clock.set", "$JS.API.STREAM.MSG.GET.DEV_CLOCK"] {
                 #expect(try gateway.canPublish(subject))
             }
+            #expect(try !gateway.canPublish("rpc.streaks.v1.ParkedEvents"), "only auth may")
+            let auth = try RawNATS(url: url, user: "auth", password: endpoints.natsPassword(of: "auth"))
+            for subject in [
+                "rpc.auth.v1.Backlog", "inst.auth.0123456789abcdef.rpc.auth.v1.Backlog", "rpc.quotes.v1.RedriveParkedEvents",
+                "$SRV.STATS",
+            ] { #expect(try auth.canPublish(subject), "auth to \(subject)") }
             #expect(try !gateway.canPublish("evt.auth.v1.X") && !gateway.canPublish("revoked.x"))
             #expect(try gateway.canSubscribe("revoked.>"))
             #expect(try gateway.canSubscribe("live.user.1") && gateway.canSubscribe("_INBOX.gateway.>"))

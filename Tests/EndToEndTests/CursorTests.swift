@@ -139,6 +139,17 @@ struct CursorTests {
         return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
     }
 
+    /// Some declared outages, long before anyone posted.
+    private func declareOutages(at home: Installation) async throws {
+        _ = try await home.sql(
+            """
+            INSERT INTO streaks.outage (id, from_at, until_at, declared_at, finished_at)
+            SELECT gen_random_uuid(), '2020-01-01'::timestamptz + hour * interval '1 hour', '2020-01-02', '2020-01-03', '2020-01-03'
+            FROM generate_series(1, 3) AS hour ON CONFLICT DO NOTHING
+            """
+        )
+    }
+
     /// Two habits, of which one has two completions with notes.
     private func habits(of person: Person) async throws -> (habit: String, category: String) {
         var ids: [String] = []
@@ -215,6 +226,7 @@ struct CursorTests {
     {
         let home = try await Installation.shared.value
         let people = try await people(home)
+        try await declareOutages(at: home)
         let lists = try await lists(home, people)
         #expect(lists.count >= 6, "friends, requests, blocks, reports, notifications, snaps: \(lists)")
         let cursors = try await cursors(lists, people.ann)
@@ -244,6 +256,7 @@ struct CursorTests {
     @Test func `a cursor of another list, of another user or of other filters is refused`() async throws {
         let home = try await Installation.shared.value
         let people = try await people(home)
+        try await declareOutages(at: home)
         let lists = try await lists(home, people)
         let cursors = try await cursors(lists, people.ann)
         for (list, own) in zip(lists, cursors) {

@@ -72,6 +72,8 @@ struct ForeignServiceTests {
         #expect(refused?.reason == "VALIDATION_ERROR")
         #expect(refused?.details.map(\.field) == ["topic"])
 
+        try await isShownToAdministrators()
+
         service.signal(SIGTERM)
         #expect(await service.waitForExit() == 0)
         // Its route is there until it has been silent for five seconds.
@@ -85,6 +87,24 @@ struct ForeignServiceTests {
         }
         await bus.close()
         try FileManager.default.removeItem(at: folder)
+    }
+
+    /// With what every service says of itself; what waits there it need not say.
+    private func isShownToAdministrators() async throws {
+        let admin = try await Person.administrator(at: home)
+        func quotes(_ reply: HTTPReply) -> JSON? { reply.data["services"].list.first { $0["service"].string == "quotes" } }
+        try await eventually("its replica is shown") {
+            let replicas = quotes(try await admin.get("/api/admin/replicas"))?["replicas"].list ?? []
+            return replicas.map { $0["version"].string } == ["1.0.0"] && (replicas.first?["requests"].int ?? 0) > 0
+                && replicas.first?["started_at"].string != nil
+        }
+        try await eventually("it alone does not say what waits") {
+            let backlogs = try await admin.get("/api/admin/backlogs")
+            let answering = backlogs.data["services"].list.filter { $0["answers"].bool == true }
+            return quotes(backlogs)?["answers"].bool == false && answering.count == 6
+        }
+        let redrive = try await admin.post("/api/admin/parked-events/redrive", "{\"service\":\"quotes\"}")
+        #expect(redrive.status == 503 && redrive.code == "SERVICE_AWAY", "\(redrive.text)")
     }
 
     /// Calls one of its methods as another service would.

@@ -136,6 +136,40 @@ extension RecoverTests {
         )
     }
 
+    @Test func `an administrator declares an outage over HTTP, and it saves the streak`() async throws {
+        let home = try await Installation.recovering.value
+        let pair = try await Pair.broken(at: home)
+        let admin = try await Person.administrator(at: home)
+        let midnight = try await midnight(home)
+        func body(_ from: Instant, _ until: Instant, _ reason: String = "The network was down") -> String {
+            "{\"from\":\"\(from)\",\"until\":\"\(until)\",\"reason\":\"\(reason)\"}"
+        }
+        for (bad, fields) in [
+            (body(midnight, midnight), ["until"]), (body(midnight, midnight + .days(15)), ["until"]),
+            (body(midnight, midnight + .hours(1), ""), ["reason"]), ("{\"reason\":\"x\"}", ["from", "until"]),
+        ] {
+            let refused = try await admin.post("/api/admin/outages", bad)
+            #expect(refused.status == 400 && refused.fields == fields, "\(refused.text)")
+        }
+        let outage = body(midnight - .hours(4), midnight + .hours(2))
+        let declared = try await admin.post("/api/admin/outages", outage)
+        #expect(declared.status == 200 && declared.data["is_new"].bool == true, "\(declared.text)")
+        try await eventually("the streak goes on") { try await pair.item()["status"].string == "active" }
+        #expect(try await admin.post("/api/admin/outages", outage).data["is_new"].bool == false)
+        try await finished(home)
+        let id = try #require(declared.data["outage"]["outage_id"].string)
+        let listed = try await admin.get("/api/admin/outages").data["outages"].list.first { $0["outage_id"].string == id }
+        #expect(listed?["status"].string == "done" && listed?["reason"].string == "The network was down", "\(listed ?? .null)")
+        #expect((listed?["settled_streaks"].int ?? 0) >= 1)
+        let list = try await streaks(["outages"], home)
+        #expect(list.text.contains("\tThe network was down"), "\(list.text)")
+        try await eventually("it is in the audit log") {
+            try await admin.get("/api/admin/actions?admin_id=\(admin.id)").data["actions"].list.contains {
+                $0["kind"].string == "declare_outage" && $0["detail"].string?.hasSuffix(": The network was down") == true
+            }
+        }
+    }
+
     @Test(arguments: [
         (["declare-outage"], "FROM UNTIL"), (["declare-outage", "2026-05-04T20:00:00Z"], "FROM UNTIL"),
         (["declare-outage", "yesterday", "2026-05-04T20:00:00Z"], "FROM must"),

@@ -323,5 +323,11 @@ extension ClockTests {
         try await walk.send("DELETE \(account)/sessions", ids, by: admin.token)
         let noted = try await walk.home.sql("SELECT count(*) FROM auth.admin_action WHERE subject_id = '\(zoe.id)'")
         #expect(noted == "4", "each is in the audit log once")
+        let redrive = "{\"service\":\"billing\"}"
+        try await walk.send("POST /api/admin/parked-events/redrive", by: admin.token, json: redrive)
+        // Long before anyone posted: it changes no streak.
+        let outage = #"{"from":"2020-01-01T00:00:00Z","until":"2020-01-01T01:00:00Z","reason":"a repeat"}"#
+        let declared = try await walk.send("POST /api/admin/outages", by: admin.token, json: outage)
+        #expect(declared["is_new"].bool == true)
     }
 }

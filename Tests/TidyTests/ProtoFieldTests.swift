@@ -36,6 +36,7 @@ struct ProtoFieldTests {
         "BillingAdminActed.request_id": "as in the logs: a client may have made it",
         "SocialAdminActed.request_id": "as in the logs: a client may have made it",
         "StreaksAdminActed.request_id": "as in the logs: a client may have made it",
+        "OutageDeclared.request_id": "as in the logs: a client may have made it",
     ]
 
     @Test func `ids and dates in the protos of services are typed`() {

@@ -46,7 +46,7 @@ package enum AccountsFeature {
     )
     static let exportReply = Setting(
         "auth.export-reply-bytes",
-        default: ExportMyData.mostBytes,
+        default: ExportDesk.mostBytes,
         help: "Largest export of personal data that is a reply, 10,000 to 8,000,000 bytes; a larger one is made as a file."
     )
 

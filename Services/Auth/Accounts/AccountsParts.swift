@@ -87,7 +87,7 @@ struct AccountsParts {
             factors: factors,
             sessions: (ender, revocations)
         )
-        administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations))
+        administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations), exports.desk)
         secondFactor = SecondFactorParts(environment, core, factors, owner: owner, sessions: (ender, revocations))
     }
 
@@ -159,14 +159,7 @@ struct AccountsParts {
                 mutations: mutations
             ),
             restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
-            exportMyData: ExportMyData(
-                accounts: core.accounts,
-                exports: exports.repository,
-                sources: exports.sources,
-                links: exports.links,
-                clock: clock,
-                limit: exports.replyLimit
-            )
+            exportMyData: ExportMyData(accounts: core.accounts, desk: exports.desk)
         )
     }
 

@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import AuthAccounts
 internal import AuthCore
 internal import AuthLinks
+internal import AuthOperations
 internal import AuthProfiles
 public import Runtime
 public import ServiceRuntime
@@ -14,6 +15,7 @@ public enum AuthModule: ServiceModule {
     public static let features = [
         // In a closure: the declarations are read from these features.
         CoreFeature.feature, AccountsFeature.feature { personalData }, ProfilesFeature.feature, LinksFeature.feature,
+        OperationsFeature.feature,
     ]
     public static var commands: [ProgramCommand] { AuthCommands.all }
 }

@@ -21,6 +21,8 @@ public enum PageFiles {
         "inspector.js": PackageResources.inspector_js,
         "look.css": PackageResources.look_css,
         "operation.js": PackageResources.operation_js,
+        "operations.js": PackageResources.operations_js,
+        "outages.js": PackageResources.outages_js,
         "page.js": PackageResources.page_js,
         "phone.js": PackageResources.phone_js,
         "photo.js": PackageResources.photo_js,

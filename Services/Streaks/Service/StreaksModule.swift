@@ -14,6 +14,7 @@ internal import StreaksHabits
 internal import StreaksInspector
 internal import StreaksLeaderboards
 internal import StreaksMutual
+internal import StreaksOutages
 internal import StreaksPowerUps
 internal import StreaksProgress
 internal import StreaksPrompts
@@ -38,7 +39,7 @@ public enum StreaksModule: ServiceModule {
         HabitStatisticsFeature.feature(extensions),
         HabitFilesFeature.feature(extensions),
         HabitSyncFeature.feature(extensions),
-        InspectorFeature.feature(extensions),
+        InspectorFeature.feature(extensions), OutagesFeature.feature,
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 

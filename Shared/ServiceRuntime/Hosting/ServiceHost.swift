@@ -96,12 +96,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let bus = try await connectBus(tracer, on: loop)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
-        var presence: ReplicaPresence?
-        if try settings.get(ServiceSettings.databasePresence) {
-            let shown = ReplicaPresence(configuration, ids: ids, logger: logger)
-            start("presence") { await shown.run() }
-            presence = shown
-        }
+        let presence = try startPresence(configuration)
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
@@ -131,8 +126,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream, presence)
         let consumers = loaded.consumers
         let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
-        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics)
-        let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics)
+        let standings = JobStandings()
+        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings)
+        let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings)
         // What was committed a moment ago leaves now rather than at the next start.
         start("relay", finally: { await relay.finish() }) { await relay.run() }
         start("events") {
@@ -142,14 +138,34 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         }
         start("jobs") { await jobs.run() }
         start("job lag") { await lag.run() }
-        let events = EventMetrics(metrics, database: database, relay: relay, consumers: consumers)
-        start("event lag") { await events.run() }
-        let monitor = JetStreamMonitor(service: Module.name, bus: bus, logger: logger, metrics: metrics)
-        start("jetstream") { await monitor.run() }
-        let service = try await startService(loaded, on: bus, database, barrier, tracer)
+        startMeasuring(EventMetrics(metrics, database: database, relay: relay, consumers: consumers), bus)
+        let operations = ServiceOperations(
+            service: Module.name,
+            database: database,
+            relay: relay,
+            consumers: consumers,
+            jobs: all,
+            standings: standings,
+            logger: logger
+        )
+        let service = try await startService(loaded, operations, on: bus, barrier, tracer)
         lifecycle.started("requests") { await service.drain() }
         try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
         state.withLock { $0.isServing = true }
+    }
+
+    /// Shows other replicas that this one lives; nil when the settings do not want it.
+    private func startPresence(_ configuration: DatabaseConfiguration) throws -> ReplicaPresence? {
+        guard try settings.get(ServiceSettings.databasePresence) else { return nil }
+        let presence = ReplicaPresence(configuration, ids: ids, logger: logger)
+        start("presence") { await presence.run() }
+        return presence
+    }
+
+    private func startMeasuring(_ events: EventMetrics, _ bus: BusConnection) {
+        start("event lag") { await events.run() }
+        let monitor = JetStreamMonitor(service: Module.name, bus: bus, logger: logger, metrics: metrics)
+        start("jetstream") { await monitor.run() }
     }
 
     /// What the loaded features come to.
@@ -277,11 +293,12 @@ public final class ServiceHost<Module: ServiceModule>: Program {
 
     private func startService(
         _ loaded: Loaded,
+        _ operations: ServiceOperations,
         on bus: BusConnection,
-        _ database: Database,
         _ barrier: EventBarrier,
         _ tracer: Tracer
     ) async throws -> BusService {
+        let database = operations.database
         let descriptor = Module.descriptor
         let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
         let describe = Endpoint.descriptor(service: Module.name, sha256: descriptor.hash, reply: try reply.serialized())
@@ -306,7 +323,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             metadata: metadata,
             // It goes on answering without its database, if only with UNAVAILABLE: `/api/health` says which service it is (D2).
             condition: { ["database": database.health.isWell ? "available" : "unavailable"] },
-            endpoints: loaded.endpoints + [describe, waiting],
+            endpoints: loaded.endpoints + [describe, waiting] + operations.endpoints,
             limits: BusService.Limits(maxInFlight: try settings.get(ServiceSettings.maxInFlight)),
             logger: logger,
             observer: metrics.observer(ofRequestsAs: .server, tracer)

@@ -9,6 +9,7 @@ struct JobLag: Sendable {
     let clock: any Clock
     let logger: Logger
     let metrics: Metrics
+    var standings = JobStandings()
     var interval = Duration.seconds(5)
 
     /// What was read last; the lag grows by itself until the next reading.
@@ -37,6 +38,7 @@ struct JobLag: Sendable {
             do {
                 let since = try await withTimeLimit(.seconds(30), oldestDue)
                 finding.dueSince.withLock { $0 = since }
+                standings.isDue(name, since: since)
             } catch {
                 logger.debug("how late a job is could not be seen", metadata: ["job": "\(name)", "error": "\(error)"])
             }

@@ -9,6 +9,7 @@ struct JobRunner: Sendable {
     let clock: any Clock
     let logger: Logger
     let metrics: Metrics
+    var standings = JobStandings()
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -68,10 +69,12 @@ struct JobRunner: Sendable {
                 }
                 // By the machine's clock: an operator who reads it has no other.
                 finished.set(Int(SystemClock.now().seconds))
+                standings.succeeded(job.name, at: SystemClock.now())
             } catch is CancellationError {
                 return
             } catch {
                 failed.increment()
+                standings.failed(job.name, error, at: SystemClock.now())
                 logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
             }
             let pause = job.isExpecting() ? job.interval / 5 : job.interval

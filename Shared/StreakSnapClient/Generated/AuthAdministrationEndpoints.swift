@@ -17,6 +17,10 @@ extension Auth {
         public static let liftSuspension = Endpoint<Auth.LiftSuspensionRequest, Auth.AccountStanding>(Route(name: "Administration.LiftSuspension", verb: "DELETE", path: "/api/admin/accounts/{user_id}/suspension", body: .all, auth: .admin))
         /// Ends every session of a user: with the reply no gateway takes their tokens. Safe to repeat.
         public static let signOutAccount = Endpoint<Auth.SignOutAccountRequest, Auth.SignOutAccountReply>(Route(name: "Administration.SignOutAccount", verb: "DELETE", path: "/api/admin/accounts/{user_id}/sessions", auth: .admin))
+        /// Everything that the services hold about a user, as the user can ask for it (AU-10); for requests that come by letter, say. A document that
+        /// is too large for a reply is made as a file: the user is notified when it is there. Asking for it and being given it are entries of the
+        /// audit log.
+        public static let exportAccount = Endpoint<Auth.ExportAccountRequest, Auth.ExportAccountReply>(Route(name: "Administration.ExportAccount", verb: "GET", path: "/api/admin/accounts/{user_id}/export", auth: .admin, timeout: .milliseconds(20000)))
         /// The audit log: what administrators did and whose details they read, the newest first. What they did in other services follows within
         /// seconds.
         public static let listAdminActions = Endpoint<Auth.ListAdminActionsRequest, Auth.ListAdminActionsReply>(Route(name: "Administration.ListAdminActions", verb: "GET", path: "/api/admin/actions", auth: .admin))

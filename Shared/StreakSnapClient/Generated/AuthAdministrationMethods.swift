@@ -120,6 +120,25 @@ extension Auth {
             )
         }
 
+        /// Everything that the services hold about a user, as the user can ask for it (AU-10); for requests that come by letter, say. A document that
+        /// is too large for a reply is made as a file: the user is notified when it is there. Asking for it and being given it are entries of the
+        /// audit log.
+        ///
+        /// - Parameters:
+        ///   - userID: `user_id`.
+        ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `EXPORT_INCOMPLETE`, `NOT_FOUND`.
+        @discardableResult
+        public func exportAccount(
+            userID: UserID,
+            options: CallOptions = .standard
+        ) async throws -> Auth.ExportAccountReply {
+            try await client.call(
+                Auth.AdministrationEndpoints.exportAccount,
+                Auth.ExportAccountRequest(userID: userID), options: options
+            )
+        }
+
         /// The audit log: what administrators did and whose details they read, the newest first. What they did in other services follows within
         /// seconds.
         ///

@@ -406,6 +406,62 @@ extension Auth {
         }
     }
 
+    /// `streaksnap.auth.v1.ExportAccountRequest`.
+    public struct ExportAccountRequest: Codable, Hashable, Sendable {
+        /// `user_id`.
+        public var userID: UserID
+
+        /// The given fields set, the others unset.
+        public init(userID: UserID) {
+            self.userID = userID
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.userID = try json.value("user_id")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("user_id", userID)
+        }
+    }
+
+    /// One of `document` and `url`, or none while the file is being made: ask again after some seconds.
+    public struct ExportAccountReply: Codable, Hashable, Sendable {
+        /// The document, JSON; empty when it is a file.
+        public var document: String
+        /// Where the file can be downloaded for 24 hours; empty while there is none. Of a deleted account it is not served.
+        public var url: String
+        /// Since when the file is being made; unset otherwise.
+        public var preparingSince: Date?
+
+        /// The given fields set, the others unset.
+        public init(document: String = "", url: String = "", preparingSince: Date? = nil) {
+            self.document = document
+            self.url = url
+            self.preparingSince = preparingSince
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.document = try json.value("document", or: "")
+            self.url = try json.value("url", or: "")
+            self.preparingSince = try json.optional("preparing_since")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("document", document)
+            try json.put("url", url)
+            try json.put("preparing_since", preparingSince)
+        }
+    }
+
     /// `streaksnap.auth.v1.ListAdminActionsRequest`.
     public struct ListAdminActionsRequest: Codable, Hashable, Sendable {
         /// Of this administrator only.

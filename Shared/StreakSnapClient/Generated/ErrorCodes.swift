@@ -270,6 +270,8 @@ extension ErrorCode {
     public static let secondFactorNotStarted = ErrorCode(rawValue: "SECOND_FACTOR_NOT_STARTED")
     /// `SECOND_FACTOR_REQUIRED`
     public static let secondFactorRequired = ErrorCode(rawValue: "SECOND_FACTOR_REQUIRED")
+    /// `SERVICE_AWAY`
+    public static let serviceAway = ErrorCode(rawValue: "SERVICE_AWAY")
     /// `SESSION_REVOKED`
     public static let sessionRevoked = ErrorCode(rawValue: "SESSION_REVOKED")
     /// `SNAP_REFUSED`

@@ -46,6 +46,15 @@ public struct CompletionID: Identifier {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
+/// The id of one event.
+public struct EventID: Identifier {
+    /// The text on the wire: a UUID.
+    public let rawValue: String
+
+    /// The id with this text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+}
+
 /// The id of one friendship.
 public struct FriendshipID: Identifier {
     /// The text on the wire: a UUID.
@@ -129,6 +138,15 @@ public struct NotificationID: Identifier {
 
 /// The id of one operation.
 public struct OperationID: Identifier {
+    /// The text on the wire: a UUID.
+    public let rawValue: String
+
+    /// The id with this text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// The id of one outage.
+public struct OutageID: Identifier {
     /// The text on the wire: a UUID.
     public let rawValue: String
 

@@ -105,6 +105,9 @@ extension AdminMethods {
     public var accounts: Auth.AccountsAdminMethods { Auth.AccountsAdminMethods(client) }
     /// What administrators see of accounts and do to them. Everything of it, reading too, is in the audit log.
     public var administration: Auth.AdministrationAdminMethods { Auth.AdministrationAdminMethods(client) }
+    /// How the services fare, for administrators: what runs, what waits, and what was given up. Every service is asked at the moment; one that is
+    /// away, or of another team and does not say it, is shown as such beside the others.
+    public var operations: Auth.OperationsAdminMethods { Auth.OperationsAdminMethods(client) }
     /// Coins, the catalogue and purchases (BI-3 to BI-5).
     public var store: Billing.StoreAdminMethods { Billing.StoreAdminMethods(client) }
     /// Blocks, reports and moderation (SO-7 to SO-9).
@@ -114,6 +117,9 @@ extension AdminMethods {
     /// Why a streak stands where it stands, for administrators: its ledger date by date, with the verdict of the same fold that the product
     /// shows. Each reading is an entry of the audit log.
     public var inspector: Streaks.InspectorAdminMethods { Streaks.InspectorAdminMethods(client) }
+    /// Times in which no user could be expected to post (SD-7), as administrators and operators declare them, also long afterwards: no streak
+    /// breaks by them.
+    public var outages: Streaks.OutagesAdminMethods { Streaks.OutagesAdminMethods(client) }
     /// What check-ins earn: badges, unlocks, the Hall of Fame and the medal of a year (CI-5).
     public var rewards: Streaks.RewardsAdminMethods { Streaks.RewardsAdminMethods(client) }
 }

@@ -1,5 +1,6 @@
-"""Uses the console of administrators: admin.py ADDRESS EMAIL OTHER_EMAIL PASSWORD USERNAME USER STREAK REPORT."""
+"""Uses the console of administrators: admin.py ADDRESS EMAIL OTHER_EMAIL PASSWORD USERNAME USER STREAK REPORT EVENT."""
 
+import json
 import sys
 
 from browser import LOOKS, browser, fits, picture, tab_to, text
@@ -110,13 +111,56 @@ def figures(page):
     picture(page, "admin-figures")
 
 
+def operations(page, event):
+    page.click("nav [data-screen=operations]")
+    page.wait_for_selector("[data-part=replicas] tr[data-service=streaks] code")
+    text(page, "[data-part=backlogs] tr[data-service=streaks]", "to be published")
+    page.wait_for_selector("[data-part=backlogs] tr[data-service=notifications][data-feature=log]")
+    page.click("[data-part=backlogs] summary")
+    page.wait_for_selector("tr[data-job=settlement]")
+    page.click("[data-key=refresh]")
+    place = f"[data-event='{event}']"
+    text(page, place, "why it failed")
+    picture(page, "admin-operations")
+    page.click(f"{place} [data-key=redrive]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.locator(place).count() == 1, "nothing is done without a confirmation"
+    page.click(f"{place} [data-key=redrive]")
+    page.click("dialog [type=submit]")
+    text(page, ".done", "To be tried again at social: 1.")
+    page.wait_for_selector(place, state="detached")
+
+
+def outages(page):
+    page.click("nav [data-screen=outages]")
+    page.click("[data-key=declare]")
+    page.fill("dialog [name=from]", "2021-03-04T20:00")
+    page.fill("dialog [name=until]", "2021-03-04T23:30")
+    page.fill("dialog [name=reason]", "The cellar was flooded")
+    picture(page, "admin-outage")
+    page.click("dialog [type=submit]")
+    text(page, ".done", "declared")
+    text(page, "[data-outage]", "The cellar was flooded")
+    picture(page, "admin-outages")
+
+
+def export(page, user):
+    page.click("[data-key=export]")
+    with page.expect_download() as waiting:
+        page.click("dialog [type=submit]")
+    with open(waiting.value.path(), encoding="utf-8") as file:
+        assert json.load(file)["user_id"] == user
+    text(page, ".done", "handed out")
+
+
 def log(page, user):
     page.click("nav [data-screen=audit]")
     page.fill("[name=user_id]", user)
     page.click("[type=submit]")
     page.wait_for_selector("[data-kind=suspend_account]")
     text(page, "[data-kind=suspend_account]", "Threatened another user")
-    for kind in ("lift_suspension", "sign_out_account", "read_account"):
+    for kind in ("lift_suspension", "sign_out_account", "read_account", "export_account"):
         page.wait_for_selector(f"[data-kind={kind}]")
     picture(page, "admin-log")
 
@@ -142,6 +186,17 @@ def by_keyboard(it, email, password, username, user):
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
     page.keyboard.press("Escape")
+    page.evaluate("location.hash = 'operations'")
+    page.wait_for_selector("tr[data-job]", state="attached")
+    tab_to(page, "[data-part=replicas] .frame")
+    tab_to(page, "[data-part=backlogs] summary")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-part=backlogs] details[open]")
+    page.evaluate("location.hash = 'outages'")
+    tab_to(page, "[data-key=declare]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
     tab_to(page, "header button")
     page.keyboard.press("Enter")
     page.wait_for_selector("[name=password]")
@@ -158,6 +213,8 @@ def looks(it, email, password, user, streak):
             ("streak", f"streaks/{streak}", ".day"),
             ("reports", "reports?status=dismissed", ".card"),
             ("figures", "figures", "svg.chart"),
+            ("operations", "operations", "tr[data-job]"),
+            ("outages", "outages", "[data-outage]"),
             ("log", "audit", "[data-kind]"),
         ):
             page.evaluate("(place) => { location.hash = place; }", place)
@@ -167,13 +224,14 @@ def looks(it, email, password, user, streak):
         page.context.close()
 
 
-def main(address, email, other, password, username, user, streak, report):
+def main(address, email, other, password, username, user, streak, report, event):
     with browser(address) as it:
         refusals(it, email, other, password)
         page = it.page()
         sign_in(it, page, email, password)
         people(page, username, user)
         wallet(page)
+        export(page, user)
         suspension(page)
         # Signed in again elsewhere, so that there is a session to end.
         reply = page.request.post(f"{address}/api/auth/login", data={"email": f"{username}@example.com", "password": password})
@@ -187,6 +245,8 @@ def main(address, email, other, password, username, user, streak, report):
         inspector(page, streak)
         reports(page, report)
         figures(page)
+        operations(page, event)
+        outages(page)
         log(page, user)
         page.context.close()
         by_keyboard(it, email, password, username, user)

@@ -388,6 +388,58 @@ extension SignOutAccountReply: Wire.CMessage {
     }
 }
 
+extension ExportAccountRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ExportAccountRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ExportAccountRequest()
+        streaksnap__auth__v1__export_account_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ExportAccountRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ExportAccountRequest.self)
+        streaksnap__auth__v1__export_account_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ExportAccountReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ExportAccountReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ExportAccountReply()
+        streaksnap__auth__v1__export_account_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ExportAccountReply.self)
+        self.document = try Wire.Decode.string(c.pointee.document, "document")
+        self.url = try Wire.Decode.string(c.pointee.url, "url")
+        if let stored = c.pointee.preparing_since {
+            self.preparingSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "preparing_since")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ExportAccountReply.self)
+        streaksnap__auth__v1__export_account_reply__init(c)
+        if !self.document.isEmpty { c.pointee.document = try arena.string(self.document, "document") }
+        if !self.url.isEmpty { c.pointee.url = try arena.string(self.url, "url") }
+        if let value = self.preparingSince {
+            c.pointee.preparing_since = try storeTimestamp(value, arena, "preparing_since")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension ListAdminActionsRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.auth.v1.ListAdminActionsRequest" }
 

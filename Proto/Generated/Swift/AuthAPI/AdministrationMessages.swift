@@ -193,6 +193,35 @@ public struct SignOutAccountReply: Sendable, Equatable {
     }
 }
 
+public struct ExportAccountRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID) {
+        self.userID = userID
+    }
+}
+
+/// One of `document` and `url`, or none while the file is being made: ask again after some seconds.
+public struct ExportAccountReply: Sendable, Equatable {
+    /// The document, JSON; empty when it is a file.
+    public var document: String = ""
+    /// Where the file can be downloaded for 24 hours; empty while there is none. Of a deleted account it is not served.
+    public var url: String = ""
+    /// Since when the file is being made; unset otherwise.
+    public var preparingSince: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(document: String = "", url: String = "", preparingSince: Kernel.Instant? = nil) {
+        self.document = document
+        self.url = url
+        self.preparingSince = preparingSince
+    }
+}
+
 public struct ListAdminActionsRequest: Sendable, Equatable {
     /// Of this administrator only.
     public var adminID: Kernel.UserID? = nil

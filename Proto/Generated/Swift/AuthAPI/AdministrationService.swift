@@ -14,6 +14,9 @@ public enum AdministrationService {
     ///     restored.
     ///   - liftSuspension: Ends a suspension before its time. A ban stays.
     ///   - signOutAccount: Ends every session of a user: with the reply no gateway takes their tokens. Safe to repeat.
+    ///   - exportAccount: Everything that the services hold about a user, as the user can ask for it (AU-10); for requests that come by letter, say. A document that
+    ///     is too large for a reply is made as a file: the user is notified when it is there. Asking for it and being given it are entries of the
+    ///     audit log.
     ///   - listAdminActions: The audit log: what administrators did and whose details they read, the newest first. What they did in other services follows within
     ///     seconds.
     public static func endpoints(
@@ -22,6 +25,7 @@ public enum AdministrationService {
         suspendAccount: some Bus.MutationHandler<SuspendAccountRequest, AccountStanding>,
         liftSuspension: some Bus.MutationHandler<LiftSuspensionRequest, AccountStanding>,
         signOutAccount: some Bus.MutationHandler<SignOutAccountRequest, SignOutAccountReply>,
+        exportAccount: some Bus.QueryHandler<ExportAccountRequest, ExportAccountReply>,
         listAdminActions: some Bus.QueryHandler<ListAdminActionsRequest, ListAdminActionsReply>
     ) -> [Bus.Endpoint] {
         [
@@ -30,6 +34,7 @@ public enum AdministrationService {
             Bus.Endpoint(AdministrationMethods.suspendAccount, suspendAccount),
             Bus.Endpoint(AdministrationMethods.liftSuspension, liftSuspension),
             Bus.Endpoint(AdministrationMethods.signOutAccount, signOutAccount),
+            Bus.Endpoint(AdministrationMethods.exportAccount, exportAccount),
             Bus.Endpoint(AdministrationMethods.listAdminActions, listAdminActions),
         ]
     }
@@ -54,6 +59,11 @@ public enum AdministrationMethods {
     /// Ends every session of a user: with the reply no gateway takes their tokens. Safe to repeat.
     public static let signOutAccount = Bus.Method<SignOutAccountRequest, SignOutAccountReply>(
         service: "auth", version: "v1", name: "SignOutAccount", isIdempotent: false, timeout: .seconds(10))
+    /// Everything that the services hold about a user, as the user can ask for it (AU-10); for requests that come by letter, say. A document that
+    /// is too large for a reply is made as a file: the user is notified when it is there. Asking for it and being given it are entries of the
+    /// audit log.
+    public static let exportAccount = Bus.Method<ExportAccountRequest, ExportAccountReply>(
+        service: "auth", version: "v1", name: "ExportAccount", isIdempotent: false, timeout: .seconds(20))
     /// The audit log: what administrators did and whose details they read, the newest first. What they did in other services follows within
     /// seconds.
     public static let listAdminActions = Bus.Method<ListAdminActionsRequest, ListAdminActionsReply>(
@@ -92,6 +102,13 @@ public struct AdministrationClient: Sendable {
     /// Ends every session of a user: with the reply no gateway takes their tokens. Safe to repeat.
     public func signOutAccount(_ request: SignOutAccountRequest, context: Bus.CallContext) async throws -> SignOutAccountReply {
         try await caller.call(AdministrationMethods.signOutAccount, request, context: context)
+    }
+
+    /// Everything that the services hold about a user, as the user can ask for it (AU-10); for requests that come by letter, say. A document that
+    /// is too large for a reply is made as a file: the user is notified when it is there. Asking for it and being given it are entries of the
+    /// audit log.
+    public func exportAccount(_ request: ExportAccountRequest, context: Bus.CallContext) async throws -> ExportAccountReply {
+        try await caller.call(AdministrationMethods.exportAccount, request, context: context)
     }
 
     /// The audit log: what administrators did and whose details they read, the newest first. What they did in other services follows within

@@ -92,6 +92,16 @@ extension SignOutAccountReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension ExportAccountRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension ExportAccountReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension ListAdminActionsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.adminID {

@@ -364,3 +364,252 @@ extension AwaitedEvent: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension BacklogReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.BacklogReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__BacklogReply()
+        streaksnap__common__v1__backlog_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__BacklogReply.self)
+        self.unpublished = c.pointee.unpublished
+        if let stored = c.pointee.unpublished_since {
+            self.unpublishedSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "unpublished_since")
+        }
+        self.features = try Wire.Decode.messages(c.pointee.features, count: c.pointee.n_features, as: FeatureBacklog.self, unreadable)
+        self.jobs = try Wire.Decode.messages(c.pointee.jobs, count: c.pointee.n_jobs, as: JobStanding.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__BacklogReply.self)
+        streaksnap__common__v1__backlog_reply__init(c)
+        c.pointee.unpublished = self.unpublished
+        if let value = self.unpublishedSince {
+            c.pointee.unpublished_since = try storeTimestamp(value, arena, "unpublished_since")
+        }
+        if !self.features.isEmpty {
+            c.pointee.n_features = self.features.count
+            c.pointee.features = try arena.messages(self.features, as: Streaksnap__Common__V1__FeatureBacklog.self)
+        }
+        if !self.jobs.isEmpty {
+            c.pointee.n_jobs = self.jobs.count
+            c.pointee.jobs = try arena.messages(self.jobs, as: Streaksnap__Common__V1__JobStanding.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FeatureBacklog: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.FeatureBacklog" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__FeatureBacklog()
+        streaksnap__common__v1__feature_backlog__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__FeatureBacklog.self)
+        self.feature = try Wire.Decode.string(c.pointee.feature, "feature")
+        if c.pointee._pending_case.rawValue == 2 {
+            self.pending = c.pointee.pending
+        }
+        self.retrying = c.pointee.retrying
+        self.parked = c.pointee.parked
+        self.heldBack = c.pointee.held_back
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__FeatureBacklog.self)
+        streaksnap__common__v1__feature_backlog__init(c)
+        if !self.feature.isEmpty { c.pointee.feature = try arena.string(self.feature, "feature") }
+        if let value = self.pending {
+            c.pointee._pending_case = .init(rawValue: 2)
+            c.pointee.pending = value
+        }
+        c.pointee.retrying = self.retrying
+        c.pointee.parked = self.parked
+        c.pointee.held_back = self.heldBack
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension JobStanding: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.JobStanding" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__JobStanding()
+        streaksnap__common__v1__job_standing__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__JobStanding.self)
+        self.job = try Wire.Decode.string(c.pointee.job, "job")
+        if let stored = c.pointee.due_since {
+            self.dueSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "due_since")
+        }
+        if let stored = c.pointee.last_success_at {
+            self.lastSuccessAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "last_success_at")
+        }
+        if let stored = c.pointee.last_failure_at {
+            self.lastFailureAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "last_failure_at")
+        }
+        self.lastError = try Wire.Decode.string(c.pointee.last_error, "last_error")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__JobStanding.self)
+        streaksnap__common__v1__job_standing__init(c)
+        if !self.job.isEmpty { c.pointee.job = try arena.string(self.job, "job") }
+        if let value = self.dueSince {
+            c.pointee.due_since = try storeTimestamp(value, arena, "due_since")
+        }
+        if let value = self.lastSuccessAt {
+            c.pointee.last_success_at = try storeTimestamp(value, arena, "last_success_at")
+        }
+        if let value = self.lastFailureAt {
+            c.pointee.last_failure_at = try storeTimestamp(value, arena, "last_failure_at")
+        }
+        if !self.lastError.isEmpty { c.pointee.last_error = try arena.string(self.lastError, "last_error") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ParkedEventsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ParkedEventsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__ParkedEventsRequest()
+        streaksnap__common__v1__parked_events_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ParkedEventsRequest.self)
+        self.limit = c.pointee.limit
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__ParkedEventsRequest.self)
+        streaksnap__common__v1__parked_events_request__init(c)
+        c.pointee.limit = self.limit
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ParkedEventsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ParkedEventsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__ParkedEventsReply()
+        streaksnap__common__v1__parked_events_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ParkedEventsReply.self)
+        self.events = try Wire.Decode.messages(c.pointee.events, count: c.pointee.n_events, as: ParkedEventEntry.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__ParkedEventsReply.self)
+        streaksnap__common__v1__parked_events_reply__init(c)
+        if !self.events.isEmpty {
+            c.pointee.n_events = self.events.count
+            c.pointee.events = try arena.messages(self.events, as: Streaksnap__Common__V1__ParkedEventEntry.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ParkedEventEntry: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ParkedEventEntry" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__ParkedEventEntry()
+        streaksnap__common__v1__parked_event_entry__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ParkedEventEntry.self)
+        self.eventID = try Wire.Decode.id(c.pointee.event_id, "event_id", unreadable)
+        self.feature = try Wire.Decode.string(c.pointee.feature, "feature")
+        self.subject = try Wire.Decode.string(c.pointee.subject, "subject")
+        self.aggregate = try Wire.Decode.string(c.pointee.aggregate, "aggregate")
+        self.attempts = c.pointee.attempts
+        if let stored = c.pointee.parked_at {
+            self.parkedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "parked_at")
+        }
+        self.lastError = try Wire.Decode.string(c.pointee.last_error, "last_error")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__ParkedEventEntry.self)
+        streaksnap__common__v1__parked_event_entry__init(c)
+        c.pointee.event_id = arena.id(self.eventID)
+        if !self.feature.isEmpty { c.pointee.feature = try arena.string(self.feature, "feature") }
+        if !self.subject.isEmpty { c.pointee.subject = try arena.string(self.subject, "subject") }
+        if !self.aggregate.isEmpty { c.pointee.aggregate = try arena.string(self.aggregate, "aggregate") }
+        c.pointee.attempts = self.attempts
+        if let value = self.parkedAt {
+            c.pointee.parked_at = try storeTimestamp(value, arena, "parked_at")
+        }
+        if !self.lastError.isEmpty { c.pointee.last_error = try arena.string(self.lastError, "last_error") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RedriveParkedEventsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.RedriveParkedEventsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__RedriveParkedEventsRequest()
+        streaksnap__common__v1__redrive_parked_events_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__RedriveParkedEventsRequest.self)
+        if c.pointee._event_id_case.rawValue == 1 {
+            self.eventID = try Wire.Decode.optionalID(c.pointee.event_id, "event_id", unreadable)
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__RedriveParkedEventsRequest.self)
+        streaksnap__common__v1__redrive_parked_events_request__init(c)
+        if let value = self.eventID {
+            c.pointee._event_id_case = .init(rawValue: 1)
+            c.pointee.event_id = arena.id(value)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RedriveParkedEventsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.RedriveParkedEventsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__RedriveParkedEventsReply()
+        streaksnap__common__v1__redrive_parked_events_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__RedriveParkedEventsReply.self)
+        self.redriven = c.pointee.redriven
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__RedriveParkedEventsReply.self)
+        streaksnap__common__v1__redrive_parked_events_reply__init(c)
+        c.pointee.redriven = self.redriven
+        return UnsafeMutableRawPointer(c)
+    }
+}

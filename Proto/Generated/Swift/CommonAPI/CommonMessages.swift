@@ -28,6 +28,11 @@ public enum AdminActionKind: Wire.OpenEnum {
     case readMedal
     /// Was shown a report about the user.
     case readReport
+    /// Had parked events of a service tried again.
+    case redriveEvents
+    case declareOutage
+    /// Asked for all data of an account, or was given it.
+    case exportAccount
     /// Has got a second factor, or another one.
     case enrolSecondFactor
     /// Removed a second factor: the own one, or an operator that of an account.
@@ -35,7 +40,7 @@ public enum AdminActionKind: Wire.OpenEnum {
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .enrolSecondFactor, .removeSecondFactor]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .redriveEvents, .declareOutage, .exportAccount, .enrolSecondFactor, .removeSecondFactor]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -54,6 +59,9 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 12: self = .readStreak
         case 13: self = .readMedal
         case 14: self = .readReport
+        case 15: self = .redriveEvents
+        case 16: self = .declareOutage
+        case 17: self = .exportAccount
         case 20: self = .enrolSecondFactor
         case 21: self = .removeSecondFactor
         default: self = .unrecognized(rawValue)
@@ -77,6 +85,9 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .readStreak: 12
         case .readMedal: 13
         case .readReport: 14
+        case .redriveEvents: 15
+        case .declareOutage: 16
+        case .exportAccount: 17
         case .enrolSecondFactor: 20
         case .removeSecondFactor: 21
         case .unrecognized(let number): number
@@ -100,6 +111,9 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .readStreak: "read_streak"
         case .readMedal: "read_medal"
         case .readReport: "read_report"
+        case .redriveEvents: "redrive_events"
+        case .declareOutage: "declare_outage"
+        case .exportAccount: "export_account"
         case .enrolSecondFactor: "enrol_second_factor"
         case .removeSecondFactor: "remove_second_factor"
         case .unrecognized(let number): String(number)
@@ -322,5 +336,159 @@ public struct AwaitedEvent: Sendable, Equatable {
     public init(eventID: Kernel.EventID, subject: String = "") {
         self.eventID = eventID
         self.subject = subject
+    }
+}
+
+/// What waits at a service, as one instance sees it. The runtime of every service answers `rpc.<service>.v1.Backlog`; the request is `Empty`.
+/// The outbox and the failures of events are those of the whole service, the rest is about what this instance runs.
+public struct BacklogReply: Sendable, Equatable {
+    /// Events in the outbox that the broker does not have; counted up to 100,000.
+    public var unpublished: Int64 = 0
+    /// When the oldest of them was committed; unset when there is none.
+    public var unpublishedSince: Kernel.Instant? = nil
+    public var features: [FeatureBacklog] = []
+    public var jobs: [JobStanding] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(unpublished: Int64 = 0, unpublishedSince: Kernel.Instant? = nil, features: [FeatureBacklog] = [], jobs: [JobStanding] = []) {
+        self.unpublished = unpublished
+        self.unpublishedSince = unpublishedSince
+        self.features = features
+        self.jobs = jobs
+    }
+}
+
+/// Events that a feature has not handled.
+public struct FeatureBacklog: Sendable, Equatable {
+    public var feature: String = ""
+    /// Those of the streams that it has not consumed; unset when the instance does not run the feature.
+    public var pending: Int64? = nil
+    /// Those whose handler failed and that are tried again, or wait behind such a one.
+    public var retrying: Int64 = 0
+    /// Those that were given up until an operator has them tried again.
+    public var parked: Int64 = 0
+    /// Of `retrying`, those that wait behind a parked one.
+    public var heldBack: Int64 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(feature: String = "", pending: Int64? = nil, retrying: Int64 = 0, parked: Int64 = 0, heldBack: Int64 = 0) {
+        self.feature = feature
+        self.pending = pending
+        self.retrying = retrying
+        self.parked = parked
+        self.heldBack = heldBack
+    }
+}
+
+/// How a job fares at one instance since its start.
+public struct JobStanding: Sendable, Equatable {
+    public var job: String = ""
+    /// Since when the row that has waited longest is due, by the product's clock; unset when none is, or the job does not say it.
+    public var dueSince: Kernel.Instant? = nil
+    /// When it last found nothing more to do, by the machine's clock; unset when it has not yet.
+    public var lastSuccessAt: Kernel.Instant? = nil
+    /// When a run last failed, by the machine's clock; unset when none has.
+    public var lastFailureAt: Kernel.Instant? = nil
+    /// How; without values.
+    public var lastError: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(job: String = "", dueSince: Kernel.Instant? = nil, lastSuccessAt: Kernel.Instant? = nil, lastFailureAt: Kernel.Instant? = nil, lastError: String = "") {
+        self.job = job
+        self.dueSince = dueSince
+        self.lastSuccessAt = lastSuccessAt
+        self.lastFailureAt = lastFailureAt
+        self.lastError = lastError
+    }
+}
+
+/// Asks for the events of a service whose handler failed too often. The runtime of every service answers `rpc.<service>.v1.ParkedEvents`, to
+/// administrators.
+public struct ParkedEventsRequest: Sendable, Equatable {
+    /// 100 when absent; above 1,000 is taken as 1,000.
+    public var limit: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(limit: Int32 = 0) {
+        self.limit = limit
+    }
+}
+
+public struct ParkedEventsReply: Sendable, Equatable {
+    /// The oldest first.
+    public var events: [ParkedEventEntry] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(events: [ParkedEventEntry] = []) {
+        self.events = events
+    }
+}
+
+/// An event that waits for an operator, without its body.
+public struct ParkedEventEntry: Sendable, Equatable {
+    public var eventID: Kernel.EventID
+    /// The feature whose handler failed.
+    public var feature: String = ""
+    /// Its type.
+    public var subject: String = ""
+    /// What it is about.
+    public var aggregate: String = ""
+    /// How often its handler failed.
+    public var attempts: Int32 = 0
+    public var parkedAt: Kernel.Instant? = nil
+    /// How it failed last.
+    public var lastError: String = ""
+
+    /// The given fields set, the others unset.
+    public init(eventID: Kernel.EventID, feature: String = "", subject: String = "", aggregate: String = "", attempts: Int32 = 0, parkedAt: Kernel.Instant? = nil, lastError: String = "") {
+        self.eventID = eventID
+        self.feature = feature
+        self.subject = subject
+        self.aggregate = aggregate
+        self.attempts = attempts
+        self.parkedAt = parkedAt
+        self.lastError = lastError
+    }
+}
+
+/// Has parked events tried again. The runtime of every service answers `rpc.<service>.v1.RedriveParkedEvents`, to administrators.
+public struct RedriveParkedEventsRequest: Sendable, Equatable {
+    /// One event, in every feature that parked it; all of them when absent.
+    public var eventID: Kernel.EventID? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(eventID: Kernel.EventID? = nil) {
+        self.eventID = eventID
+    }
+}
+
+public struct RedriveParkedEventsReply: Sendable, Equatable {
+    /// How many are tried again, counted per feature; 0 when none was parked.
+    public var redriven: Int64 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(redriven: Int64 = 0) {
+        self.redriven = redriven
     }
 }

@@ -65,3 +65,60 @@ extension AwaitedEvent {
         if self.subject.isEmpty { violations.required(at: path, "subject") }
     }
 }
+
+extension BacklogReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.features.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("features", index: index))
+        }
+        for (index, value) in self.jobs.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("jobs", index: index))
+        }
+    }
+}
+
+extension FeatureBacklog {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.feature.isEmpty { violations.required(at: path, "feature") }
+    }
+}
+
+extension JobStanding {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.job.isEmpty { violations.required(at: path, "job") }
+    }
+}
+
+extension ParkedEventsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bounds(self.limit, min: 0, at: path, "limit")
+    }
+}
+
+extension ParkedEventsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.events.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("events", index: index))
+        }
+    }
+}
+
+extension ParkedEventEntry {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.eventID, at: path, "event_id")
+        if self.feature.isEmpty { violations.required(at: path, "feature") }
+        if self.subject.isEmpty { violations.required(at: path, "subject") }
+    }
+}
+
+extension RedriveParkedEventsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.eventID {
+            violations.id(value, at: path, "event_id")
+        }
+    }
+}
+
+extension RedriveParkedEventsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -13,7 +13,8 @@ struct AdminParts {
         _ environment: ServiceEnvironment,
         _ core: AuthCore,
         _ lifecycle: AccountLifecycle,
-        sessions: (ender: SessionEnder, revocations: RevocationPublisher)
+        sessions: (ender: SessionEnder, revocations: RevocationPublisher),
+        _ exports: ExportDesk
     ) {
         let (database, mutations) = (environment.database, environment.mutations)
         let log = AdminLog(database: database, clock: environment.clock, ids: environment.ids)
@@ -34,6 +35,7 @@ struct AdminParts {
                 revocations: sessions.revocations,
                 mutations: mutations
             ),
+            exportAccount: ExportAccount(lifecycle: core.lifecycle, desk: exports, log: log),
             listAdminActions: ListAdminActions(actions: AdminActionRepository(database: database))
         )
     }

@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthCore
 internal import BillingAPI
 internal import CommonAPI
 internal import Kernel
@@ -9,8 +10,23 @@ internal import Wire
 
 /// What administrators did in other services comes into the audit log. Decisions about reports come by `ModerationConsumer`.
 enum AdminActionConsumers {
-    static let all = [
+    static let all: [EventHandler] = [
         handler(of: BillingAdminActed.self), handler(of: SocialAdminActed.self), handler(of: StreaksAdminActed.self),
+        EventHandler(OutageDeclared.self) { event, work in
+            let interval = [event.from, event.until].map { $0.map { "\($0)" } ?? "?" }.joined(separator: " until ")
+            try await insert(
+                AdminAction(
+                    id: event.actionID,
+                    admin: event.adminID,
+                    kind: .declareOutage,
+                    subject: nil,
+                    detail: "\(interval): \(event.reason)",
+                    takenAt: event.declaredAt ?? work.now,
+                    requestID: event.requestID
+                ),
+                work
+            )
+        },
     ]
 
     private static func handler<Acted: AdminActed>(of _: Acted.Type) -> EventHandler {

@@ -1,3 +1,4 @@
+internal import AuthCore
 internal import AuthDomain
 internal import CommonAPI
 internal import Kernel

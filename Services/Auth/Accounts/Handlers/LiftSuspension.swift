@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthCore
 internal import AuthDomain
 internal import Bus
 internal import Kernel

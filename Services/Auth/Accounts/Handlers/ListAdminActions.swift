@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthCore
 internal import Bus
 internal import Kernel
 internal import ServiceRuntime

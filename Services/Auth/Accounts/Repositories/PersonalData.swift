@@ -1,3 +1,4 @@
+internal import AuthCore
 internal import Kernel
 internal import ServiceRuntime
 
@@ -35,6 +36,7 @@ extension PersonalData {
                             WHEN 4 THEN 'suspension_lifted' WHEN 5 THEN 'restored' WHEN 6 THEN 'signed_out'
                             WHEN 7 THEN 'report_decided' WHEN 8 THEN 'wallet_changed' WHEN 9 THEN 'wallet_read'
                             WHEN 10 THEN 'medal_decided' WHEN 13 THEN 'medal_read' WHEN 14 THEN 'report_read'
+                            WHEN 17 THEN 'exported'
                             WHEN 20 THEN 'second_factor_enrolled' WHEN 21 THEN 'second_factor_removed'
                             ELSE 'streaks_read' END
                             """

@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthCore
 internal import CommonAPI
 package import Kernel
 package import Outbox

@@ -1,5 +1,6 @@
 // People: search, one account with its sessions and streaks, and what an administrator can do to it.
-import { ask, badge, choice, facts, failure, field, input, pages, query, question, textarea, when, words } from "/pages/console.js";
+import { local } from "/pages/api.js";
+import { ask, badge, choice, facts, failure, field, input, pages, query, question, Refusal, textarea, when, words } from "/pages/console.js";
 import { h } from "/pages/page.js";
 
 const tones = { active: "good", suspended: "warn", banned: "bad", deleted: "bad", broken: "bad", ended: "plain" };
@@ -109,5 +110,29 @@ function choices({ account: one, standing, sessions }, load) {
             await load(`Sessions ended: ${data.sessions_ended}.`);
         })));
     }
+    list.push(button("export", "Export the data", () => question(`Export the data of ${one.username}`, "Everything that the services hold about this person, as they can ask for it themselves. A large export takes a while, and the person is notified when it is there.", [], "Export", async () => {
+        download(await collect(base), `streaksnap-${one.username || one.user_id}.json`);
+        await load("The data was handed out.");
+    })));
     return list;
+}
+
+/// The address of the document; asks again while it is being made.
+async function collect(base) {
+    for (let turn = 0; turn < 30; turn += 1) {
+        const { data } = await ask("GET", `${base}/export`);
+        if (data.document) return URL.createObjectURL(new Blob([data.document], { type: "application/json" }));
+        if (data.url) return local(data.url);
+        await new Promise((done) => setTimeout(done, 2000));
+    }
+    throw new Refusal(0, { message: "It is still being made. Ask again in a few minutes." });
+}
+
+function download(href, name) {
+    const link = h("a", { href, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    // The browser has begun to read it by then.
+    setTimeout(() => URL.revokeObjectURL(href), 60000);
 }

@@ -4,6 +4,8 @@ import { audit } from "/pages/audit.js";
 import { failure, field, input, listeners, me, signIn, signOut } from "/pages/console.js";
 import { figures } from "/pages/figures.js";
 import { streak } from "/pages/inspector.js";
+import { operations } from "/pages/operations.js";
+import { outages } from "/pages/outages.js";
 import { h, icon } from "/pages/page.js";
 import { reports } from "/pages/reports.js";
 import { codeField, security } from "/pages/security.js";
@@ -13,6 +15,8 @@ const screens = [
     { key: "streaks", show: (id) => streak(id) },
     { key: "reports", name: "Reports", show: (_, parameters) => reports(parameters) },
     { key: "figures", name: "Figures", show: (_, parameters) => figures(parameters) },
+    { key: "operations", name: "Operations", show: () => operations() },
+    { key: "outages", name: "Outages", show: () => outages() },
     { key: "audit", name: "Audit log", show: (_, parameters) => audit(parameters) },
     { key: "security", name: "Security", show: () => security() },
 ];

@@ -19,9 +19,6 @@ struct OutagePage: Sendable {
     let reached: StreakID?
 }
 
-package enum OutageTag {}
-package typealias OutageID = ID<OutageTag>
-
 /// Declared outages (SD-7), and how far their streaks have been settled.
 package enum OutageRepository {
     /// A date may be shown in some zone for so long after an instant it is shown at: two days for the zones, the rest for travel.
@@ -55,25 +52,49 @@ package enum OutageRepository {
         ).map { StreakLedger.Outage(from: try $0.get(at: 0), until: try $0.get(at: 1), declaredAt: try $0.get(at: 2)) }
     }
 
-    /// Records what an operator declares; a running replica does the rest. - Returns: false when it was declared before.
-    package static func insert(_ id: OutageID, from: Instant, until: Instant, _ sql: some QueryExecutor) async throws -> Bool {
+    /// Records what is declared; a running replica does the rest. - Returns: false when it was declared before.
+    package static func insert(_ id: OutageID, from: Instant, until: Instant, reason: String = "", _ sql: some QueryExecutor)
+        async throws -> Bool
+    {
         try await sql.execute(
-            "INSERT INTO outage (id, from_at, until_at) VALUES (\(id), \(from), \(until)) ON CONFLICT DO NOTHING"
+            "INSERT INTO outage (id, from_at, until_at, reason) VALUES (\(id), \(from), \(until), \(reason)) ON CONFLICT DO NOTHING"
         ) == 1
     }
 
-    /// One line for each, newest first: what an operator sees.
-    package static func list(_ sql: some QueryExecutor) async throws -> [String] {
-        try await sql.query(
-            """
-            SELECT from_at, until_at, CASE WHEN finished_at IS NOT NULL THEN 'done' WHEN declared_at IS NULL THEN 'waiting'
-                ELSE 'under way' END, settled_streaks
-            FROM outage ORDER BY from_at DESC LIMIT 1000
-            """
-        ).map { row in
-            let (from, until, standing, streaks) = try row.decode(as: (Instant.self, Instant.self, String.self, Int32.self))
-            return "\(from)\t\(until)\t\(standing)\t\(streaks)"
-        }
+    /// The one with these ends.
+    static func find(from: Instant, until: Instant, _ sql: some QueryExecutor) async throws -> DeclaredOutage? {
+        let rest: Query = "WHERE from_at = \(from) AND until_at = \(until)"
+        return try await sql.query("\(shown) \(rest)").first.map(outage)
+    }
+
+    /// The one that began last first.
+    ///
+    /// - Parameter place: of the last one of the page before.
+    package static func list(before place: (from: Instant, id: OutageID)? = nil, limit: Int, _ sql: some QueryExecutor)
+        async throws -> [DeclaredOutage]
+    {
+        let rest: Query = place.map { "WHERE (from_at, id) < (\($0.from), \($0.id))" } ?? ""
+        return try await sql.query("\(shown) \(rest) ORDER BY from_at DESC, id DESC LIMIT \(limit)").map(outage)
+    }
+
+    private static let shown: Query = """
+        SELECT id, from_at, until_at, reason, CASE WHEN finished_at IS NOT NULL THEN 'done' WHEN declared_at IS NULL THEN 'waiting'
+            ELSE 'under way' END, settled_streaks
+        FROM outage
+        """
+
+    private static func outage(_ row: Row) throws -> DeclaredOutage {
+        let (id, from, until, reason, standing, streaks) = try row.decode(
+            as: (OutageID.self, Instant.self, Instant.self, String.self, String.self, Int32.self)
+        )
+        return DeclaredOutage(
+            id: id,
+            from: from,
+            until: until,
+            reason: reason,
+            standing: DeclaredOutage.Standing(rawValue: standing) ?? .waiting,
+            settledStreaks: streaks
+        )
     }
 
     static func isAnyWaiting(_ sql: some QueryExecutor) async throws -> Bool {

@@ -7,20 +7,22 @@ internal import StreaksReplay
 
 /// What an operator does besides running the service: `streaks declare-outage FROM UNTIL`, `streaks outages`.
 public enum StreaksCommands {
-    /// A longer outage is most likely a mistyped date.
-    private static let longest = Interval.days(14)
-
     static let all = [
         ProgramCommand(
             "declare-outage",
-            help: "    declare-outage FROM UNTIL   declares a time in which nothing could be posted; 2026-05-04T20:00:00Z\n",
+            help: """
+                    declare-outage FROM UNTIL [REASON]
+                                                declares a time in which nothing could be posted; 2026-05-04T20:00:00Z
+
+                """,
             settings: ServiceSettings.all
         ) { words, settings in
-            guard words.count == 2 else {
-                throw Settings.Invalid("Say from when until when: streaks declare-outage FROM UNTIL.")
+            guard words.count == 2 || words.count == 3 else {
+                throw Settings.Invalid("Say from when until when: streaks declare-outage FROM UNTIL [REASON].")
             }
             let url = try settings.get(ServiceSettings.databaseURL)
-            return .init(try await declareOutage(from: words[0], until: words[1], databaseURL: url) + "\n")
+            let reason = words.count == 3 ? words[2] : ""
+            return .init(try await declareOutage(from: words[0], until: words[1], reason: reason, databaseURL: url) + "\n")
         },
         ProgramCommand(
             "outages",
@@ -47,16 +49,22 @@ public enum StreaksCommands {
     /// - Parameters:
     ///   - from: RFC 3339 with zone: `2026-05-04T20:00:00Z`.
     ///   - until: likewise, later, at most 14 days.
+    ///   - reason: for who reads the list later; may be empty.
     /// - Returns: what was done, for the operator.
     /// - Throws: `Settings.Invalid` naming what is wrong; `DatabaseError`.
-    public static func declareOutage(from: String, until: String, databaseURL: String) async throws -> String {
+    public static func declareOutage(from: String, until: String, reason: String = "", databaseURL: String) async throws -> String
+    {
         guard let start = Instant(rfc3339: from) else { throw Settings.Invalid("FROM must be like 2026-05-04T20:00:00Z.") }
         guard let end = Instant(rfc3339: until) else { throw Settings.Invalid("UNTIL must be like 2026-05-04T23:00:00Z.") }
-        guard start < end else { throw Settings.Invalid("UNTIL must be after FROM.") }
-        guard end - start <= longest else { throw Settings.Invalid("UNTIL must be at most 14 days after FROM.") }
+        let declaration: OutageDeclaration
+        do { declaration = try OutageDeclaration(from: start, until: end, reason: reason) } catch {
+            switch error {
+            case .isEmpty: throw Settings.Invalid("UNTIL must be after FROM.")
+            case .isTooLong: throw Settings.Invalid("UNTIL must be at most 14 days after FROM.")
+            }
+        }
         return try await CommandDatabase.open(schema: StreaksModule.name, url: databaseURL) { database in
-            let id: OutageID = UUIDv7Source(clock: SystemClock()).make()
-            return try await OutageRepository.insert(id, from: start, until: end, database)
+            try await declaration.declare(as: UUIDv7Source(clock: SystemClock()).make(), database).isNew
                 ? "the outage from \(start) until \(end) is declared; running replicas carry it out, see: streaks outages"
                 : "the outage from \(start) until \(end) was declared before"
         }
@@ -67,8 +75,13 @@ public enum StreaksCommands {
     /// - Throws: `DatabaseError`.
     public static func outages(databaseURL: String) async throws -> String {
         try await CommandDatabase.open(schema: StreaksModule.name, url: databaseURL) { database in
-            let lines = try await OutageRepository.list(database)
-            return lines.isEmpty ? "no outage is declared" : (["from\tuntil\tstate\tstreaks"] + lines).joined(separator: "\n")
+            let lines = try await OutageRepository.list(limit: 1_000, database).map { outage in
+                // One line, whatever the reason holds.
+                let reason = String(outage.reason.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+                return "\(outage.from)\t\(outage.until)\t\(outage.standing.rawValue)\t\(outage.settledStreaks)\t\(reason)"
+            }
+            return lines.isEmpty
+                ? "no outage is declared" : (["from\tuntil\tstate\tstreaks\treason"] + lines).joined(separator: "\n")
         }
     }
 }

@@ -502,6 +502,96 @@ void   streaksnap__auth__v1__sign_out_account_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__sign_out_account_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__export_account_request__init
+                     (Streaksnap__Auth__V1__ExportAccountRequest         *message)
+{
+  static const Streaksnap__Auth__V1__ExportAccountRequest init_value = STREAKSNAP__AUTH__V1__EXPORT_ACCOUNT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__export_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportAccountRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__export_account_request__pack
+                     (const Streaksnap__Auth__V1__ExportAccountRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__export_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportAccountRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ExportAccountRequest *
+       streaksnap__auth__v1__export_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ExportAccountRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__export_account_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__export_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__ExportAccountRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__export_account_reply__init
+                     (Streaksnap__Auth__V1__ExportAccountReply         *message)
+{
+  static const Streaksnap__Auth__V1__ExportAccountReply init_value = STREAKSNAP__AUTH__V1__EXPORT_ACCOUNT_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__export_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportAccountReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__export_account_reply__pack
+                     (const Streaksnap__Auth__V1__ExportAccountReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__export_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportAccountReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ExportAccountReply *
+       streaksnap__auth__v1__export_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ExportAccountReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__export_account_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__export_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__ExportAccountReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_account_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__auth__v1__list_admin_actions_request__init
                      (Streaksnap__Auth__V1__ListAdminActionsRequest         *message)
 {
@@ -1443,6 +1533,108 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_out_account_reply__d
   streaksnap__auth__v1__sign_out_account_reply__field_indices_by_name,
   1,  streaksnap__auth__v1__sign_out_account_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__sign_out_account_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_account_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportAccountRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__export_account_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__export_account_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__export_account_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ExportAccountRequest",
+  "ExportAccountRequest",
+  "Streaksnap__Auth__V1__ExportAccountRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ExportAccountRequest),
+  1,
+  streaksnap__auth__v1__export_account_request__field_descriptors,
+  streaksnap__auth__v1__export_account_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__export_account_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__export_account_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_account_reply__field_descriptors[3] =
+{
+  {
+    "document",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportAccountReply, document),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportAccountReply, url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "preparing_since",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportAccountReply, preparing_since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__export_account_reply__field_indices_by_name[] = {
+  0,   /* field[0] = document */
+  2,   /* field[2] = preparing_since */
+  1,   /* field[1] = url */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__export_account_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__export_account_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ExportAccountReply",
+  "ExportAccountReply",
+  "Streaksnap__Auth__V1__ExportAccountReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ExportAccountReply),
+  3,
+  streaksnap__auth__v1__export_account_reply__field_descriptors,
+  streaksnap__auth__v1__export_account_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__export_account_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__export_account_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_admin_actions_request__field_descriptors[4] =

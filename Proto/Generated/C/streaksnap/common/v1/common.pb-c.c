@@ -592,6 +592,366 @@ void   streaksnap__common__v1__awaited_event__free_unpacked
   assert(message->base.descriptor == &streaksnap__common__v1__awaited_event__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__common__v1__backlog_reply__init
+                     (Streaksnap__Common__V1__BacklogReply         *message)
+{
+  static const Streaksnap__Common__V1__BacklogReply init_value = STREAKSNAP__COMMON__V1__BACKLOG_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__backlog_reply__get_packed_size
+                     (const Streaksnap__Common__V1__BacklogReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__backlog_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__backlog_reply__pack
+                     (const Streaksnap__Common__V1__BacklogReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__backlog_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__backlog_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__BacklogReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__backlog_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__BacklogReply *
+       streaksnap__common__v1__backlog_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__BacklogReply *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__backlog_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__backlog_reply__free_unpacked
+                     (Streaksnap__Common__V1__BacklogReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__backlog_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__feature_backlog__init
+                     (Streaksnap__Common__V1__FeatureBacklog         *message)
+{
+  static const Streaksnap__Common__V1__FeatureBacklog init_value = STREAKSNAP__COMMON__V1__FEATURE_BACKLOG__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__feature_backlog__get_packed_size
+                     (const Streaksnap__Common__V1__FeatureBacklog *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__feature_backlog__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__feature_backlog__pack
+                     (const Streaksnap__Common__V1__FeatureBacklog *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__feature_backlog__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__feature_backlog__pack_to_buffer
+                     (const Streaksnap__Common__V1__FeatureBacklog *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__feature_backlog__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__FeatureBacklog *
+       streaksnap__common__v1__feature_backlog__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__FeatureBacklog *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__feature_backlog__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__feature_backlog__free_unpacked
+                     (Streaksnap__Common__V1__FeatureBacklog *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__feature_backlog__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__job_standing__init
+                     (Streaksnap__Common__V1__JobStanding         *message)
+{
+  static const Streaksnap__Common__V1__JobStanding init_value = STREAKSNAP__COMMON__V1__JOB_STANDING__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__job_standing__get_packed_size
+                     (const Streaksnap__Common__V1__JobStanding *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__job_standing__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__job_standing__pack
+                     (const Streaksnap__Common__V1__JobStanding *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__job_standing__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__job_standing__pack_to_buffer
+                     (const Streaksnap__Common__V1__JobStanding *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__job_standing__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__JobStanding *
+       streaksnap__common__v1__job_standing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__JobStanding *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__job_standing__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__job_standing__free_unpacked
+                     (Streaksnap__Common__V1__JobStanding *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__job_standing__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__parked_events_request__init
+                     (Streaksnap__Common__V1__ParkedEventsRequest         *message)
+{
+  static const Streaksnap__Common__V1__ParkedEventsRequest init_value = STREAKSNAP__COMMON__V1__PARKED_EVENTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__parked_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__parked_events_request__pack
+                     (const Streaksnap__Common__V1__ParkedEventsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__parked_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__ParkedEventsRequest *
+       streaksnap__common__v1__parked_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__ParkedEventsRequest *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__parked_events_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__parked_events_request__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__parked_events_reply__init
+                     (Streaksnap__Common__V1__ParkedEventsReply         *message)
+{
+  static const Streaksnap__Common__V1__ParkedEventsReply init_value = STREAKSNAP__COMMON__V1__PARKED_EVENTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__parked_events_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__parked_events_reply__pack
+                     (const Streaksnap__Common__V1__ParkedEventsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__parked_events_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__ParkedEventsReply *
+       streaksnap__common__v1__parked_events_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__ParkedEventsReply *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__parked_events_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__parked_events_reply__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_events_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__parked_event_entry__init
+                     (Streaksnap__Common__V1__ParkedEventEntry         *message)
+{
+  static const Streaksnap__Common__V1__ParkedEventEntry init_value = STREAKSNAP__COMMON__V1__PARKED_EVENT_ENTRY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__parked_event_entry__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventEntry *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_event_entry__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__parked_event_entry__pack
+                     (const Streaksnap__Common__V1__ParkedEventEntry *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_event_entry__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__parked_event_entry__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventEntry *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_event_entry__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__ParkedEventEntry *
+       streaksnap__common__v1__parked_event_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__ParkedEventEntry *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__parked_event_entry__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__parked_event_entry__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventEntry *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__parked_event_entry__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__redrive_parked_events_request__init
+                     (Streaksnap__Common__V1__RedriveParkedEventsRequest         *message)
+{
+  static const Streaksnap__Common__V1__RedriveParkedEventsRequest init_value = STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__redrive_parked_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__redrive_parked_events_request__pack
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__redrive_parked_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__RedriveParkedEventsRequest *
+       streaksnap__common__v1__redrive_parked_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__RedriveParkedEventsRequest *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__redrive_parked_events_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__redrive_parked_events_request__free_unpacked
+                     (Streaksnap__Common__V1__RedriveParkedEventsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__redrive_parked_events_reply__init
+                     (Streaksnap__Common__V1__RedriveParkedEventsReply         *message)
+{
+  static const Streaksnap__Common__V1__RedriveParkedEventsReply init_value = STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__redrive_parked_events_reply__get_packed_size
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__redrive_parked_events_reply__pack
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__redrive_parked_events_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__RedriveParkedEventsReply *
+       streaksnap__common__v1__redrive_parked_events_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__RedriveParkedEventsReply *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__redrive_parked_events_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__redrive_parked_events_reply__free_unpacked
+                     (Streaksnap__Common__V1__RedriveParkedEventsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__redrive_parked_events_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__common__v1__status__field_descriptors[5] =
 {
   {
@@ -1352,7 +1712,532 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descript
   (ProtobufCMessageInit) streaksnap__common__v1__awaited_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[17] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__backlog_reply__field_descriptors[4] =
+{
+  {
+    "unpublished",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__BacklogReply, unpublished),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unpublished_since",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__BacklogReply, unpublished_since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "features",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Common__V1__BacklogReply, n_features),
+    offsetof(Streaksnap__Common__V1__BacklogReply, features),
+    &streaksnap__common__v1__feature_backlog__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "jobs",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Common__V1__BacklogReply, n_jobs),
+    offsetof(Streaksnap__Common__V1__BacklogReply, jobs),
+    &streaksnap__common__v1__job_standing__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__backlog_reply__field_indices_by_name[] = {
+  2,   /* field[2] = features */
+  3,   /* field[3] = jobs */
+  0,   /* field[0] = unpublished */
+  1,   /* field[1] = unpublished_since */
+};
+static const ProtobufCIntRange streaksnap__common__v1__backlog_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__backlog_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.BacklogReply",
+  "BacklogReply",
+  "Streaksnap__Common__V1__BacklogReply",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__BacklogReply),
+  4,
+  streaksnap__common__v1__backlog_reply__field_descriptors,
+  streaksnap__common__v1__backlog_reply__field_indices_by_name,
+  1,  streaksnap__common__v1__backlog_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__backlog_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__feature_backlog__field_descriptors[5] =
+{
+  {
+    "feature",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, feature),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pending",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, _pending_case),
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, pending),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "retrying",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, retrying),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "parked",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, parked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "held_back",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__FeatureBacklog, held_back),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__feature_backlog__field_indices_by_name[] = {
+  0,   /* field[0] = feature */
+  4,   /* field[4] = held_back */
+  3,   /* field[3] = parked */
+  1,   /* field[1] = pending */
+  2,   /* field[2] = retrying */
+};
+static const ProtobufCIntRange streaksnap__common__v1__feature_backlog__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__feature_backlog__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.FeatureBacklog",
+  "FeatureBacklog",
+  "Streaksnap__Common__V1__FeatureBacklog",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__FeatureBacklog),
+  5,
+  streaksnap__common__v1__feature_backlog__field_descriptors,
+  streaksnap__common__v1__feature_backlog__field_indices_by_name,
+  1,  streaksnap__common__v1__feature_backlog__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__feature_backlog__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__job_standing__field_descriptors[5] =
+{
+  {
+    "job",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__JobStanding, job),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "due_since",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__JobStanding, due_since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_success_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__JobStanding, last_success_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_failure_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__JobStanding, last_failure_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_error",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__JobStanding, last_error),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__job_standing__field_indices_by_name[] = {
+  1,   /* field[1] = due_since */
+  0,   /* field[0] = job */
+  4,   /* field[4] = last_error */
+  3,   /* field[3] = last_failure_at */
+  2,   /* field[2] = last_success_at */
+};
+static const ProtobufCIntRange streaksnap__common__v1__job_standing__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__job_standing__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.JobStanding",
+  "JobStanding",
+  "Streaksnap__Common__V1__JobStanding",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__JobStanding),
+  5,
+  streaksnap__common__v1__job_standing__field_descriptors,
+  streaksnap__common__v1__job_standing__field_indices_by_name,
+  1,  streaksnap__common__v1__job_standing__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__job_standing__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_events_request__field_descriptors[1] =
+{
+  {
+    "limit",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__parked_events_request__field_indices_by_name[] = {
+  0,   /* field[0] = limit */
+};
+static const ProtobufCIntRange streaksnap__common__v1__parked_events_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ParkedEventsRequest",
+  "ParkedEventsRequest",
+  "Streaksnap__Common__V1__ParkedEventsRequest",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ParkedEventsRequest),
+  1,
+  streaksnap__common__v1__parked_events_request__field_descriptors,
+  streaksnap__common__v1__parked_events_request__field_indices_by_name,
+  1,  streaksnap__common__v1__parked_events_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__parked_events_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_events_reply__field_descriptors[1] =
+{
+  {
+    "events",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Common__V1__ParkedEventsReply, n_events),
+    offsetof(Streaksnap__Common__V1__ParkedEventsReply, events),
+    &streaksnap__common__v1__parked_event_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__parked_events_reply__field_indices_by_name[] = {
+  0,   /* field[0] = events */
+};
+static const ProtobufCIntRange streaksnap__common__v1__parked_events_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ParkedEventsReply",
+  "ParkedEventsReply",
+  "Streaksnap__Common__V1__ParkedEventsReply",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ParkedEventsReply),
+  1,
+  streaksnap__common__v1__parked_events_reply__field_descriptors,
+  streaksnap__common__v1__parked_events_reply__field_indices_by_name,
+  1,  streaksnap__common__v1__parked_events_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__parked_events_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_event_entry__field_descriptors[7] =
+{
+  {
+    "event_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, event_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "feature",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, feature),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, subject),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "aggregate",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, aggregate),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempts",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, attempts),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "parked_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, parked_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_error",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, last_error),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__parked_event_entry__field_indices_by_name[] = {
+  3,   /* field[3] = aggregate */
+  4,   /* field[4] = attempts */
+  0,   /* field[0] = event_id */
+  1,   /* field[1] = feature */
+  6,   /* field[6] = last_error */
+  5,   /* field[5] = parked_at */
+  2,   /* field[2] = subject */
+};
+static const ProtobufCIntRange streaksnap__common__v1__parked_event_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__parked_event_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ParkedEventEntry",
+  "ParkedEventEntry",
+  "Streaksnap__Common__V1__ParkedEventEntry",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ParkedEventEntry),
+  7,
+  streaksnap__common__v1__parked_event_entry__field_descriptors,
+  streaksnap__common__v1__parked_event_entry__field_indices_by_name,
+  1,  streaksnap__common__v1__parked_event_entry__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__parked_event_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__redrive_parked_events_request__field_descriptors[1] =
+{
+  {
+    "event_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Common__V1__RedriveParkedEventsRequest, _event_id_case),
+    offsetof(Streaksnap__Common__V1__RedriveParkedEventsRequest, event_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__redrive_parked_events_request__field_indices_by_name[] = {
+  0,   /* field[0] = event_id */
+};
+static const ProtobufCIntRange streaksnap__common__v1__redrive_parked_events_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.RedriveParkedEventsRequest",
+  "RedriveParkedEventsRequest",
+  "Streaksnap__Common__V1__RedriveParkedEventsRequest",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__RedriveParkedEventsRequest),
+  1,
+  streaksnap__common__v1__redrive_parked_events_request__field_descriptors,
+  streaksnap__common__v1__redrive_parked_events_request__field_indices_by_name,
+  1,  streaksnap__common__v1__redrive_parked_events_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__redrive_parked_events_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__redrive_parked_events_reply__field_descriptors[1] =
+{
+  {
+    "redriven",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__RedriveParkedEventsReply, redriven),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__redrive_parked_events_reply__field_indices_by_name[] = {
+  0,   /* field[0] = redriven */
+};
+static const ProtobufCIntRange streaksnap__common__v1__redrive_parked_events_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.RedriveParkedEventsReply",
+  "RedriveParkedEventsReply",
+  "Streaksnap__Common__V1__RedriveParkedEventsReply",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__RedriveParkedEventsReply),
+  1,
+  streaksnap__common__v1__redrive_parked_events_reply__field_descriptors,
+  streaksnap__common__v1__redrive_parked_events_reply__field_indices_by_name,
+  1,  streaksnap__common__v1__redrive_parked_events_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__redrive_parked_events_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[20] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -1369,18 +2254,23 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_READ_STREAK", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_MEDAL", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL", 13 },
   { "ADMIN_ACTION_KIND_READ_REPORT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_REPORT", 14 },
+  { "ADMIN_ACTION_KIND_REDRIVE_EVENTS", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REDRIVE_EVENTS", 15 },
+  { "ADMIN_ACTION_KIND_DECLARE_OUTAGE", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECLARE_OUTAGE", 16 },
+  { "ADMIN_ACTION_KIND_EXPORT_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_EXPORT_ACCOUNT", 17 },
   { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 20 },
   { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 21 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{20, 15},{0, 17}
+{0, 0},{20, 18},{0, 20}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[17] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[20] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
   { "ADMIN_ACTION_KIND_DECIDE_REPORT", 7 },
-  { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 15 },
+  { "ADMIN_ACTION_KIND_DECLARE_OUTAGE", 16 },
+  { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 18 },
+  { "ADMIN_ACTION_KIND_EXPORT_ACCOUNT", 17 },
   { "ADMIN_ACTION_KIND_LIFT_SUSPENSION", 4 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
   { "ADMIN_ACTION_KIND_LIST_STREAKS", 11 },
@@ -1389,7 +2279,8 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_READ_REPORT", 14 },
   { "ADMIN_ACTION_KIND_READ_STREAK", 12 },
   { "ADMIN_ACTION_KIND_READ_WALLET", 9 },
-  { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 16 },
+  { "ADMIN_ACTION_KIND_REDRIVE_EVENTS", 15 },
+  { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 19 },
   { "ADMIN_ACTION_KIND_RESTORE_ACCOUNT", 5 },
   { "ADMIN_ACTION_KIND_SIGN_OUT_ACCOUNT", 6 },
   { "ADMIN_ACTION_KIND_SUSPEND_ACCOUNT", 3 },
@@ -1402,9 +2293,9 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  17,
+  20,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  17,
+  20,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
   2,
   streaksnap__common__v1__admin_action_kind__value_ranges,

@@ -29,6 +29,8 @@ typedef struct Streaksnap__Auth__V1__SuspendAccountRequest Streaksnap__Auth__V1_
 typedef struct Streaksnap__Auth__V1__LiftSuspensionRequest Streaksnap__Auth__V1__LiftSuspensionRequest;
 typedef struct Streaksnap__Auth__V1__SignOutAccountRequest Streaksnap__Auth__V1__SignOutAccountRequest;
 typedef struct Streaksnap__Auth__V1__SignOutAccountReply Streaksnap__Auth__V1__SignOutAccountReply;
+typedef struct Streaksnap__Auth__V1__ExportAccountRequest Streaksnap__Auth__V1__ExportAccountRequest;
+typedef struct Streaksnap__Auth__V1__ExportAccountReply Streaksnap__Auth__V1__ExportAccountReply;
 typedef struct Streaksnap__Auth__V1__ListAdminActionsRequest Streaksnap__Auth__V1__ListAdminActionsRequest;
 typedef struct Streaksnap__Auth__V1__ListAdminActionsReply Streaksnap__Auth__V1__ListAdminActionsReply;
 typedef struct Streaksnap__Auth__V1__AdminActionEntry Streaksnap__Auth__V1__AdminActionEntry;
@@ -206,6 +208,28 @@ struct  Streaksnap__Auth__V1__SignOutAccountReply
 #define STREAKSNAP__AUTH__V1__SIGN_OUT_ACCOUNT_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sign_out_account_reply__descriptor) \
     , 0 }
+
+
+struct  Streaksnap__Auth__V1__ExportAccountRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__AUTH__V1__EXPORT_ACCOUNT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__export_account_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__ExportAccountReply
+{
+  ProtobufCMessage base;
+  char *document;
+  char *url;
+  Google__Protobuf__Timestamp *preparing_since;
+};
+#define STREAKSNAP__AUTH__V1__EXPORT_ACCOUNT_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__export_account_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 typedef enum {
@@ -487,6 +511,44 @@ Streaksnap__Auth__V1__SignOutAccountReply *
 void   streaksnap__auth__v1__sign_out_account_reply__free_unpacked
                      (Streaksnap__Auth__V1__SignOutAccountReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__ExportAccountRequest methods */
+void   streaksnap__auth__v1__export_account_request__init
+                     (Streaksnap__Auth__V1__ExportAccountRequest         *message);
+size_t streaksnap__auth__v1__export_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportAccountRequest   *message);
+size_t streaksnap__auth__v1__export_account_request__pack
+                     (const Streaksnap__Auth__V1__ExportAccountRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__export_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportAccountRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__ExportAccountRequest *
+       streaksnap__auth__v1__export_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__export_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__ExportAccountRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__ExportAccountReply methods */
+void   streaksnap__auth__v1__export_account_reply__init
+                     (Streaksnap__Auth__V1__ExportAccountReply         *message);
+size_t streaksnap__auth__v1__export_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportAccountReply   *message);
+size_t streaksnap__auth__v1__export_account_reply__pack
+                     (const Streaksnap__Auth__V1__ExportAccountReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__export_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportAccountReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__ExportAccountReply *
+       streaksnap__auth__v1__export_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__export_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__ExportAccountReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__ListAdminActionsRequest methods */
 void   streaksnap__auth__v1__list_admin_actions_request__init
                      (Streaksnap__Auth__V1__ListAdminActionsRequest         *message);
@@ -579,6 +641,12 @@ typedef void (*Streaksnap__Auth__V1__SignOutAccountRequest_Closure)
 typedef void (*Streaksnap__Auth__V1__SignOutAccountReply_Closure)
                  (const Streaksnap__Auth__V1__SignOutAccountReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__ExportAccountRequest_Closure)
+                 (const Streaksnap__Auth__V1__ExportAccountRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__ExportAccountReply_Closure)
+                 (const Streaksnap__Auth__V1__ExportAccountReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__ListAdminActionsRequest_Closure)
                  (const Streaksnap__Auth__V1__ListAdminActionsRequest *message,
                   void *closure_data);
@@ -605,6 +673,8 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__suspend_account_re
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__lift_suspension_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_out_account_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_out_account_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__export_account_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__export_account_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_admin_actions_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_admin_actions_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__admin_action_entry__descriptor;

@@ -29,6 +29,14 @@ typedef struct Streaksnap__Common__V1__ExportPersonalDataReply Streaksnap__Commo
 typedef struct Streaksnap__Common__V1__PersonalDataPart Streaksnap__Common__V1__PersonalDataPart;
 typedef struct Streaksnap__Common__V1__AwaitEventsRequest Streaksnap__Common__V1__AwaitEventsRequest;
 typedef struct Streaksnap__Common__V1__AwaitedEvent Streaksnap__Common__V1__AwaitedEvent;
+typedef struct Streaksnap__Common__V1__BacklogReply Streaksnap__Common__V1__BacklogReply;
+typedef struct Streaksnap__Common__V1__FeatureBacklog Streaksnap__Common__V1__FeatureBacklog;
+typedef struct Streaksnap__Common__V1__JobStanding Streaksnap__Common__V1__JobStanding;
+typedef struct Streaksnap__Common__V1__ParkedEventsRequest Streaksnap__Common__V1__ParkedEventsRequest;
+typedef struct Streaksnap__Common__V1__ParkedEventsReply Streaksnap__Common__V1__ParkedEventsReply;
+typedef struct Streaksnap__Common__V1__ParkedEventEntry Streaksnap__Common__V1__ParkedEventEntry;
+typedef struct Streaksnap__Common__V1__RedriveParkedEventsRequest Streaksnap__Common__V1__RedriveParkedEventsRequest;
+typedef struct Streaksnap__Common__V1__RedriveParkedEventsReply Streaksnap__Common__V1__RedriveParkedEventsReply;
 
 
 /* --- enums --- */
@@ -49,6 +57,9 @@ typedef enum _Streaksnap__Common__V1__AdminActionKind {
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_STREAK = 12,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_MEDAL = 13,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_READ_REPORT = 14,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REDRIVE_EVENTS = 15,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECLARE_OUTAGE = 16,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_EXPORT_ACCOUNT = 17,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR = 20,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND)
@@ -237,6 +248,124 @@ struct  Streaksnap__Common__V1__AwaitedEvent
 #define STREAKSNAP__COMMON__V1__AWAITED_EVENT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__awaited_event__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Common__V1__BacklogReply
+{
+  ProtobufCMessage base;
+  int64_t unpublished;
+  Google__Protobuf__Timestamp *unpublished_since;
+  size_t n_features;
+  Streaksnap__Common__V1__FeatureBacklog **features;
+  size_t n_jobs;
+  Streaksnap__Common__V1__JobStanding **jobs;
+};
+#define STREAKSNAP__COMMON__V1__BACKLOG_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__backlog_reply__descriptor) \
+    , 0, NULL, 0,NULL, 0,NULL }
+
+
+typedef enum {
+  STREAKSNAP__COMMON__V1__FEATURE_BACKLOG___PENDING__NOT_SET = 0,
+  STREAKSNAP__COMMON__V1__FEATURE_BACKLOG___PENDING_PENDING = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__FEATURE_BACKLOG___PENDING__CASE)
+} Streaksnap__Common__V1__FeatureBacklog__PendingCase;
+
+struct  Streaksnap__Common__V1__FeatureBacklog
+{
+  ProtobufCMessage base;
+  char *feature;
+  int64_t retrying;
+  int64_t parked;
+  int64_t held_back;
+  Streaksnap__Common__V1__FeatureBacklog__PendingCase _pending_case;
+  union {
+    int64_t pending;
+  };
+};
+#define STREAKSNAP__COMMON__V1__FEATURE_BACKLOG__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__feature_backlog__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0, 0, STREAKSNAP__COMMON__V1__FEATURE_BACKLOG___PENDING__NOT_SET, {0} }
+
+
+struct  Streaksnap__Common__V1__JobStanding
+{
+  ProtobufCMessage base;
+  char *job;
+  Google__Protobuf__Timestamp *due_since;
+  Google__Protobuf__Timestamp *last_success_at;
+  Google__Protobuf__Timestamp *last_failure_at;
+  char *last_error;
+};
+#define STREAKSNAP__COMMON__V1__JOB_STANDING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__job_standing__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Common__V1__ParkedEventsRequest
+{
+  ProtobufCMessage base;
+  int32_t limit;
+};
+#define STREAKSNAP__COMMON__V1__PARKED_EVENTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__parked_events_request__descriptor) \
+    , 0 }
+
+
+struct  Streaksnap__Common__V1__ParkedEventsReply
+{
+  ProtobufCMessage base;
+  size_t n_events;
+  Streaksnap__Common__V1__ParkedEventEntry **events;
+};
+#define STREAKSNAP__COMMON__V1__PARKED_EVENTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__parked_events_reply__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Common__V1__ParkedEventEntry
+{
+  ProtobufCMessage base;
+  char *event_id;
+  char *feature;
+  char *subject;
+  char *aggregate;
+  int32_t attempts;
+  Google__Protobuf__Timestamp *parked_at;
+  char *last_error;
+};
+#define STREAKSNAP__COMMON__V1__PARKED_EVENT_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__parked_event_entry__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL, (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__NOT_SET = 0,
+  STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID_EVENT_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__CASE)
+} Streaksnap__Common__V1__RedriveParkedEventsRequest__EventIdCase;
+
+struct  Streaksnap__Common__V1__RedriveParkedEventsRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Common__V1__RedriveParkedEventsRequest__EventIdCase _event_id_case;
+  union {
+    char *event_id;
+  };
+};
+#define STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__redrive_parked_events_request__descriptor) \
+    , STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Common__V1__RedriveParkedEventsReply
+{
+  ProtobufCMessage base;
+  int64_t redriven;
+};
+#define STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__redrive_parked_events_reply__descriptor) \
+    , 0 }
 
 
 /* Streaksnap__Common__V1__Status methods */
@@ -486,6 +615,158 @@ Streaksnap__Common__V1__AwaitedEvent *
 void   streaksnap__common__v1__awaited_event__free_unpacked
                      (Streaksnap__Common__V1__AwaitedEvent *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__BacklogReply methods */
+void   streaksnap__common__v1__backlog_reply__init
+                     (Streaksnap__Common__V1__BacklogReply         *message);
+size_t streaksnap__common__v1__backlog_reply__get_packed_size
+                     (const Streaksnap__Common__V1__BacklogReply   *message);
+size_t streaksnap__common__v1__backlog_reply__pack
+                     (const Streaksnap__Common__V1__BacklogReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__backlog_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__BacklogReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__BacklogReply *
+       streaksnap__common__v1__backlog_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__backlog_reply__free_unpacked
+                     (Streaksnap__Common__V1__BacklogReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__FeatureBacklog methods */
+void   streaksnap__common__v1__feature_backlog__init
+                     (Streaksnap__Common__V1__FeatureBacklog         *message);
+size_t streaksnap__common__v1__feature_backlog__get_packed_size
+                     (const Streaksnap__Common__V1__FeatureBacklog   *message);
+size_t streaksnap__common__v1__feature_backlog__pack
+                     (const Streaksnap__Common__V1__FeatureBacklog   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__feature_backlog__pack_to_buffer
+                     (const Streaksnap__Common__V1__FeatureBacklog   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__FeatureBacklog *
+       streaksnap__common__v1__feature_backlog__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__feature_backlog__free_unpacked
+                     (Streaksnap__Common__V1__FeatureBacklog *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__JobStanding methods */
+void   streaksnap__common__v1__job_standing__init
+                     (Streaksnap__Common__V1__JobStanding         *message);
+size_t streaksnap__common__v1__job_standing__get_packed_size
+                     (const Streaksnap__Common__V1__JobStanding   *message);
+size_t streaksnap__common__v1__job_standing__pack
+                     (const Streaksnap__Common__V1__JobStanding   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__job_standing__pack_to_buffer
+                     (const Streaksnap__Common__V1__JobStanding   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__JobStanding *
+       streaksnap__common__v1__job_standing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__job_standing__free_unpacked
+                     (Streaksnap__Common__V1__JobStanding *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__ParkedEventsRequest methods */
+void   streaksnap__common__v1__parked_events_request__init
+                     (Streaksnap__Common__V1__ParkedEventsRequest         *message);
+size_t streaksnap__common__v1__parked_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventsRequest   *message);
+size_t streaksnap__common__v1__parked_events_request__pack
+                     (const Streaksnap__Common__V1__ParkedEventsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__parked_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__ParkedEventsRequest *
+       streaksnap__common__v1__parked_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__parked_events_request__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__ParkedEventsReply methods */
+void   streaksnap__common__v1__parked_events_reply__init
+                     (Streaksnap__Common__V1__ParkedEventsReply         *message);
+size_t streaksnap__common__v1__parked_events_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventsReply   *message);
+size_t streaksnap__common__v1__parked_events_reply__pack
+                     (const Streaksnap__Common__V1__ParkedEventsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__parked_events_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__ParkedEventsReply *
+       streaksnap__common__v1__parked_events_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__parked_events_reply__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__ParkedEventEntry methods */
+void   streaksnap__common__v1__parked_event_entry__init
+                     (Streaksnap__Common__V1__ParkedEventEntry         *message);
+size_t streaksnap__common__v1__parked_event_entry__get_packed_size
+                     (const Streaksnap__Common__V1__ParkedEventEntry   *message);
+size_t streaksnap__common__v1__parked_event_entry__pack
+                     (const Streaksnap__Common__V1__ParkedEventEntry   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__parked_event_entry__pack_to_buffer
+                     (const Streaksnap__Common__V1__ParkedEventEntry   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__ParkedEventEntry *
+       streaksnap__common__v1__parked_event_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__parked_event_entry__free_unpacked
+                     (Streaksnap__Common__V1__ParkedEventEntry *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__RedriveParkedEventsRequest methods */
+void   streaksnap__common__v1__redrive_parked_events_request__init
+                     (Streaksnap__Common__V1__RedriveParkedEventsRequest         *message);
+size_t streaksnap__common__v1__redrive_parked_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest   *message);
+size_t streaksnap__common__v1__redrive_parked_events_request__pack
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__redrive_parked_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__RedriveParkedEventsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__RedriveParkedEventsRequest *
+       streaksnap__common__v1__redrive_parked_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__redrive_parked_events_request__free_unpacked
+                     (Streaksnap__Common__V1__RedriveParkedEventsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__RedriveParkedEventsReply methods */
+void   streaksnap__common__v1__redrive_parked_events_reply__init
+                     (Streaksnap__Common__V1__RedriveParkedEventsReply         *message);
+size_t streaksnap__common__v1__redrive_parked_events_reply__get_packed_size
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply   *message);
+size_t streaksnap__common__v1__redrive_parked_events_reply__pack
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__redrive_parked_events_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__RedriveParkedEventsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__RedriveParkedEventsReply *
+       streaksnap__common__v1__redrive_parked_events_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__redrive_parked_events_reply__free_unpacked
+                     (Streaksnap__Common__V1__RedriveParkedEventsReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Common__V1__Status_Closure)
@@ -527,6 +808,30 @@ typedef void (*Streaksnap__Common__V1__AwaitEventsRequest_Closure)
 typedef void (*Streaksnap__Common__V1__AwaitedEvent_Closure)
                  (const Streaksnap__Common__V1__AwaitedEvent *message,
                   void *closure_data);
+typedef void (*Streaksnap__Common__V1__BacklogReply_Closure)
+                 (const Streaksnap__Common__V1__BacklogReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__FeatureBacklog_Closure)
+                 (const Streaksnap__Common__V1__FeatureBacklog *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__JobStanding_Closure)
+                 (const Streaksnap__Common__V1__JobStanding *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__ParkedEventsRequest_Closure)
+                 (const Streaksnap__Common__V1__ParkedEventsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__ParkedEventsReply_Closure)
+                 (const Streaksnap__Common__V1__ParkedEventsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__ParkedEventEntry_Closure)
+                 (const Streaksnap__Common__V1__ParkedEventEntry *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__RedriveParkedEventsRequest_Closure)
+                 (const Streaksnap__Common__V1__RedriveParkedEventsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__RedriveParkedEventsReply_Closure)
+                 (const Streaksnap__Common__V1__RedriveParkedEventsReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -547,6 +852,14 @@ extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__personal_data_part__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__await_events_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__backlog_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__feature_backlog__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__job_standing__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__parked_event_entry__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

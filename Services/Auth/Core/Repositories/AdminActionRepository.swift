@@ -1,30 +1,45 @@
-internal import AuthAPI
-internal import CommonAPI
-internal import Database
-internal import Kernel
+package import AuthAPI
+package import CommonAPI
+package import Database
+package import Kernel
 
 /// An entry of the audit log.
-struct AdminAction: Sendable {
+package struct AdminAction: Sendable {
     let id: AdminActionID
     let admin: UserID
     let kind: AdminActionKind
     /// About whom; nil when it is about no user.
     let subject: UserID?
     /// The reason that was given, or what was done exactly.
-    var detail = ""
+    let detail: String
     let takenAt: Instant
     let requestID: String
+
+    package init(
+        id: AdminActionID,
+        admin: UserID,
+        kind: AdminActionKind,
+        subject: UserID?,
+        detail: String = "",
+        takenAt: Instant,
+        requestID: String
+    ) {
+        (self.id, self.admin, self.kind, self.subject) = (id, admin, kind, subject)
+        (self.detail, self.takenAt, self.requestID) = (detail, takenAt, requestID)
+    }
 }
 
-/// The audit log: entries are added, and never changed.
-struct AdminActionRepository: Sendable {
+/// The audit log: entries are added, and never changed. Its table is of the feature `accounts`.
+package struct AdminActionRepository: Sendable {
     /// Most characters of a detail.
     private static let longestDetail = 500
 
     let database: Database
 
+    package init(database: Database) { self.database = database }
+
     /// Adds entries; those that are there already stay as they are.
-    static func insert(_ actions: [AdminAction], _ sql: some QueryExecutor) async throws {
+    package static func insert(_ actions: [AdminAction], _ sql: some QueryExecutor) async throws {
         guard !actions.isEmpty else { return }
         try await sql.execute(
             """
@@ -42,7 +57,7 @@ struct AdminActionRepository: Sendable {
     /// - Parameters:
     ///   - admin: of whom only; nil for all.
     ///   - subject: about whom only; nil for all.
-    func list(admin: UserID?, subject: UserID?, before place: (at: Instant, id: AdminActionID)?, limit: Int) async throws
+    package func list(admin: UserID?, subject: UserID?, before place: (at: Instant, id: AdminActionID)?, limit: Int) async throws
         -> [AdminActionEntry]
     {
         let ofAdmin: Query = admin.map { "AND admin_id = \($0)" } ?? ""
@@ -79,7 +94,7 @@ struct AdminActionRepository: Sendable {
     }
 
     /// Deletes the words about a person; what was done stays.
-    static func deleteDetails(about user: UserID, _ sql: Transaction) async throws {
+    package static func deleteDetails(about user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute("UPDATE admin_action SET detail = '' WHERE subject_id = \(user) AND detail <> ''")
     }
 }

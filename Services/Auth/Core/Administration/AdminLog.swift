@@ -1,29 +1,48 @@
-internal import AuthAPI
-internal import Bus
-internal import CommonAPI
-internal import Database
-internal import Kernel
-internal import Outbox
+package import Bus
+package import CommonAPI
+package import Database
+package import Kernel
+package import Outbox
 
 /// Adds entries to the audit log: of changes in the transaction that makes them, of reading before the reply.
-struct AdminLog: Sendable {
+package struct AdminLog: Sendable {
     let database: Database
     let clock: any Clock
     let ids: any IDSource
 
+    package init(database: Database, clock: any Clock, ids: any IDSource) {
+        (self.database, self.clock, self.ids) = (database, clock, ids)
+    }
+
     /// Notes whose details an administrator is about to be shown.
-    func note(_ kind: AdminActionKind, of users: [UserID], by admin: UserID, _ context: CallContext) async throws {
+    package func note(
+        _ kind: AdminActionKind,
+        of users: [UserID],
+        by admin: UserID,
+        detail: String = "",
+        _ context: CallContext
+    ) async throws {
         let now = clock.now()
         let actions = users.map { user in
-            AdminAction(id: ids.make(), admin: admin, kind: kind, subject: user, takenAt: now, requestID: context.requestID)
+            AdminAction(
+                id: ids.make(),
+                admin: admin,
+                kind: kind,
+                subject: user,
+                detail: detail,
+                takenAt: now,
+                requestID: context.requestID
+            )
         }
         try await AdminActionRepository.insert(actions, database)
     }
 
     /// Notes what an administrator does in a transaction.
-    static func note(
+    ///
+    /// - Parameter user: about whom; nil when it is about no user.
+    package static func note(
         _ kind: AdminActionKind,
-        of user: UserID,
+        of user: UserID?,
         by admin: UserID,
         _ detail: String = "",
         _ context: CallContext,
