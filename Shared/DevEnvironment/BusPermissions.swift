@@ -53,17 +53,33 @@ public struct BusPermissions: Sendable, Equatable {
         services.map { service(named: $0) } + [gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil)]
 
     private static func service(named name: String) -> BusPermissions {
+        service(named: name, callees: callees[name] ?? [], awaited: awaited[name] ?? [], sources: sources[name] ?? [:])
+    }
+
+    /// The rights of a service, also of one that is not of this repository (`FurtherServices`).
+    ///
+    /// - Parameters:
+    ///   - name: its name on the bus.
+    ///   - callees: the services it calls.
+    ///   - awaited: services that it asks only whether they have applied an event.
+    ///   - sources: whose events each of its features consumes.
+    public static func service(
+        named name: String,
+        callees: [String],
+        awaited: [String] = [],
+        sources: [String: [String]]
+    ) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
         let live = name == "notifications" ? ["live.notifications.>"] : []
         // Which sessions ended, and whether the stream of that is still the one it has filled.
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
         let calls =
-            (callees[name] ?? []).flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
-            + (awaited[name] ?? []).flatMap { service in
+            callees.flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
+            + awaited.flatMap { service in
                 let method = "rpc.\(service).v1.AwaitEvents"
                 return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
             }
-        let features = (sources[name] ?? [:]).sorted { $0.key < $1.key }
+        let features = sources.sorted { $0.key < $1.key }
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
             user: name,
