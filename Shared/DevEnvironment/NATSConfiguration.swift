@@ -72,7 +72,7 @@ public struct NATSConfiguration: Sendable, Equatable {
             """
     }
 
-    /// Its block `accounts`, for a configuration whose other lines are somebody else's.
+    /// Its block `accounts`, for a configuration whose other lines come from elsewhere.
     public var accounts: String {
         """
         accounts {
