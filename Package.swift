@@ -298,7 +298,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "manifests.py"],
+        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "manifests.py"],
         swiftSettings: strict
     ),
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
