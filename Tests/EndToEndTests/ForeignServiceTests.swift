@@ -16,14 +16,14 @@ struct ForeignServiceTests {
 
     init() async throws {
         // Of its own: its routes come and go, and others read what the API has.
-        home = try await Installation()
+        home = try await Installation(["--services", Self.folder.appending(path: "services.json").path])
         folder = try Installation.makeFolder()
     }
 
     /// Starts `Tests/Examples/python-service`; returns when the gateway has its routes.
     private func start() async throws -> ChildProcess {
         let (log, ready) = (folder.appending(path: "log"), folder.appending(path: "ready"))
-        let broker = "nats://operator:\(try home.secret("nats-operator"))@127.0.0.1:\(home.natsPort)"
+        let broker = "nats://quotes:\(try home.secret("nats-quotes"))@127.0.0.1:\(home.natsPort)"
         let protos = Self.folder.appending(path: "../../../Proto").standardized.path
         let service = try await ChildProcess.spawn(
             Command(
@@ -85,6 +85,44 @@ struct ForeignServiceTests {
         }
         await bus.close()
         try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `its user on the bus may do what it needs, and nothing in the name of others`() async throws {
+        let chief = try await home.bus()
+        let service = try await BusConnection.connect(
+            BusConfiguration(
+                url: "nats://127.0.0.1:\(home.natsPort)",
+                name: "quotes",
+                user: "quotes",
+                password: try home.secret("nats-quotes"),
+                inboxPrefix: "_INBOX.quotes"
+            ),
+            logger: Logger(label: "quotes") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let jetStream = JetStream(connection: chief)
+        func last(_ stream: String) async throws -> Int { try await jetStream.streamInfo(stream).lastSequence }
+        let (own, foreign) = (try await last("EVT_QUOTES"), try await last("EVT_SOCIAL"))
+        // An inbox of the operator's shows what goes out; the flush comes back when the broker has looked at what was before it.
+        try service.publish("evt.quotes.v1.Said", body: [])
+        try service.publish("evt.social.v1.UserBlocked", body: [])
+        try await service.flush()
+        #expect(try await last("EVT_QUOTES") == own + 1)
+        #expect(try await last("EVT_SOCIAL") == foreign, "the broker refuses it")
+        // A service that it may not call is not reached: the broker drops the request, and no answer comes.
+        let refused = await #expect(throws: ServiceError.self) {
+            try await service.callRaw(
+                subject: "rpc.billing.v1.SpendToken",
+                body: [],
+                context: .expiring(in: .milliseconds(500), principal: Principal(role: .service)),
+                idempotent: false
+            )
+        }
+        #expect(refused?.code == .deadlineExceeded)
+        let listening = try await run("grep", ["-c", "Publish Violation", home.data.appending(path: "logs/nats.log").path])
+        #expect(listening.text.trimmingCharacters(in: .whitespacesAndNewlines) == "2", "\(listening.transcript)")
+        await service.close()
+        await chief.close()
+        await home.guardian.end()
     }
 
     /// Calls one of its methods as another service would.
