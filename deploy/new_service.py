@@ -20,7 +20,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 LONGEST = 30
-# Users of the broker, roles and schemas of the database, packages of protos; FurtherService.swift has the same.
+# Users of the broker, roles and schemas of the database, packages of protos; FurtherServices.swift has the same.
 TAKEN = {
     "admin", "auth", "billing", "common", "gateway", "information_schema", "media", "notifications", "operator", "options", "postgres", "public",
     "social", "streaks", "streaksnap", "streams", "testing",
