@@ -75,10 +75,7 @@ public struct BusPermissions: Sendable, Equatable {
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
         let calls =
             callees.flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
-            + awaited.flatMap { service in
-                let method = "rpc.\(service).v1.AwaitEvents"
-                return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
-            }
+            + awaited.flatMap { asking($0, "AwaitEvents") }
         let features = sources.sorted { $0.key < $1.key }
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
@@ -88,6 +85,12 @@ public struct BusPermissions: Sendable, Equatable {
             ],
             subscribe: ["rpc.\(name).>", "inst.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
+    }
+
+    /// Calling one method of a service, of any instance, and nothing else of it.
+    static func asking(_ service: String, _ name: String) -> [String] {
+        let method = "rpc.\(service).v1.\(name)"
+        return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
     }
 
     /// Clients reach only the gateway, so it may call every service.

@@ -118,8 +118,18 @@ public struct FurtherServices: Sendable, Equatable {
     /// The names of those with a role and a schema in the database.
     public var databases: [String] { services.filter(\.hasDatabase).map(\.name) }
 
-    /// The rights of every user of the broker: those of this repository, and theirs.
-    public var users: [BusPermissions] { BusPermissions.table + services.map(\.permissions) }
+    /// The names of those that hold something about users, and so have a part in exports: their runtime erases it by the events of auth.
+    public var exported: [String] { services.filter { $0.sources["personal-data"] != nil }.map(\.name) }
+
+    /// The rights of every user of the broker: those of this repository, of which auth also asks them for their part of an export, and theirs.
+    public var users: [BusPermissions] {
+        BusPermissions.table.map { user in
+            guard user.user == "auth" else { return user }
+            var user = user
+            user.publish? += exported.flatMap { BusPermissions.asking($0, "ExportPersonalData") }
+            return user
+        } + services.map(\.permissions)
+    }
 
     /// Whose events each feature of every service consumes, those of this repository and theirs.
     public var sources: [String: [String: [String]]] {

@@ -26,7 +26,15 @@ import Testing
         let further = try await services(Self.text)
         #expect(further.names == ["quotes", "meal_plans"])
         #expect(further.databases == ["meal_plans"])
-        #expect(further.users.prefix(BusPermissions.table.count) == BusPermissions.table[...])
+        #expect(further.exported == ["meal_plans"])
+        // Of those of this repository only auth gets a right more: to ask for a part of an export.
+        let (before, now) = (BusPermissions.table, further.users.prefix(BusPermissions.table.count))
+        #expect(zip(before, now).filter { $0 != $1 }.map(\.1.user) == ["auth"])
+        let asked = Set(now.first { $0.user == "auth" }?.publish ?? []).subtracting(
+            before.first { $0.user == "auth" }?.publish ?? []
+        )
+        let export = "rpc.meal_plans.v1.ExportPersonalData"
+        #expect(asked == [export, "inst.meal_plans.*.\(export)", "inst.meal_plans.*.ping", "inst.meal_plans.ping"])
         #expect(further.sources["meal_plans"] == ["core": ["auth", "quotes"], "personal-data": ["auth"]])
         #expect(further.sources["social"] == BusPermissions.sources["social"])
         let rights = try #require(further.users.last)

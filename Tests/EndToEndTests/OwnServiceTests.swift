@@ -92,6 +92,8 @@ struct OwnServiceTests {
         try await eventually("each greeting is an event") {
             try await JetStream(connection: bus).streamInfo("EVT_MEAL_PLANS").lastSequence == greetings
         }
+        let document = try await ann.export().json
+        #expect(document["meal_plans"]["greetings"][0]["greetings"].int == greetings)
 
         try Self.replace("\"0.1.0\"", by: "\"0.2.0\"", in: package.appending(path: "Sources/Service/MealPlansModule.swift"))
         let handler = package.appending(path: "Sources/Service/Greetings/Handlers/Greet.swift")

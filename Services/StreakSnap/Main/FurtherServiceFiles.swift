@@ -25,8 +25,8 @@ extension FurtherServices {
 
 extension Plan {
     /// Writes for each further service how it reaches the broker and its database, as lines that a shell reads: `secrets/<name>.env`.
-    func writeFiles(of services: FurtherServices) throws {
-        for name in services.names {
+    func writeFilesOfFurtherServices() throws {
+        for name in further.names {
             var values = [
                 ("STREAKSNAP_NATS_URL", endpoints.natsURL), ("STREAKSNAP_NATS_USER", name),
                 ("STREAKSNAP_NATS_PASSWORD_FILE", endpoints.natsPasswordFile(of: name)),

@@ -83,10 +83,11 @@ struct Up: AsyncParsableCommand {
                 options: self,
                 dataFolder: configuration.dataFolder,
                 ports: ports,
-                settings: settings
+                settings: settings,
+                further: further
             )
             let hasClock = try settings.get(CommonSettings.developmentClock)
-            try plan.writeFiles(of: further)
+            try plan.writeFilesOfFurtherServices()
             let streams = try await ProvisionedStreams.start(
                 endpoints,
                 services: further,

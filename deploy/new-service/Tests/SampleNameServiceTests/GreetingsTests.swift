@@ -91,6 +91,9 @@ import Testing
     }
 
     @Test func `every table is declared`() async throws {
-        try await withService { service in #expect(try await service.personalDataProblems() == []) }
+        try await withService { service in
+            let problems = try await service.personalDataProblems()
+            #expect(problems == [])
+        }
     }
 }
