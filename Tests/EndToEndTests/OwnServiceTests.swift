@@ -75,7 +75,7 @@ struct OwnServiceTests {
     }
 
     @Test func `its tests pass, it serves and is rolled under load, and its routes go with it`() async throws {
-        // Its build takes a quarter of an hour.
+        // Its build takes many minutes.
         guard TestDepth.current == .full else { return }
         let folder = try Installation.makeFolder()
         try #require(try await make(in: folder, plugin: try builtProgram("protoc-gen-streaksnap").path).status == 0)
