@@ -24,6 +24,9 @@ extension FurtherServices {
 }
 
 extension Plan {
+    /// The file with the settings that a further service starts with.
+    func settingsFile(of name: String) -> String { "\(endpoints.secretsFolder)/\(name).env" }
+
     /// Writes for each further service how it reaches the broker and its database, as lines that a shell reads: `secrets/<name>.env`.
     func writeFilesOfFurtherServices() throws {
         for name in further.names {
@@ -35,7 +38,7 @@ extension Plan {
             let hasClock = try settings.get(CommonSettings.developmentClock)
             values.append(("STREAKSNAP_DEV_CLOCK", "\(hasClock)"))
             let text = values.map { "\($0)='\($1.replacing("'", with: "'\\''"))'\n" }.joined()
-            let file = "\(endpoints.secretsFolder)/\(name).env"
+            let file = settingsFile(of: name)
             try write(text, to: file)
             chmod(file, 0o600)
         }

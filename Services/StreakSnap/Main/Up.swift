@@ -123,12 +123,13 @@ struct Up: AsyncParsableCommand {
         let address = plan.address
         if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
         let demo = try plan.settings.get(CommonSettings.developmentClock) ? "\n  open \(address.url)/demo" : ""
+        let files = plan.further.names.map { "\n  settings of \($0): \(plan.settingsFile(of: $0))" }.joined()
         Console.out(
             """
             ready \(address.url)
               curl \(address.url)/api/health
               deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")
-              open \(address.url)/docs\(demo)
+              open \(address.url)/docs\(demo)\(files)
             \(address.isLoopback ? "" : address.remark)
             """
         )
