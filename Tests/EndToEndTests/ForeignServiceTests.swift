@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import Kernel
+import Logging
 import Processes
 import TestSupport
 import Testing

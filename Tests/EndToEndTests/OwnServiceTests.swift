@@ -114,15 +114,11 @@ struct OwnServiceTests {
     /// Starts the new version and ends the old one while four clients never stop asking: not one request may fail.
     private func roll(_ first: ChildProcess, to new: URL, for person: Person, at home: Installation) async throws -> ChildProcess
     {
-        let (isOver, answered, failures) = (Atomic(false), Atomic(0), Mutex<[String]>([]))
+        let load = Load()
         return try await withThrowingTaskGroup(of: Void.self, returning: ChildProcess.self) { clients in
             for _ in 0..<4 {
                 clients.addTask {
-                    while !isOver.load(ordering: .relaxed) {
-                        let reply = try await greet(person, at: home)
-                        answered.wrappingAdd(1, ordering: .relaxed)
-                        if reply.status != 200 { failures.withLock { $0.append("\(reply.status) \(reply.code ?? "")") } }
-                    }
+                    while !load.isOver { load.note(try await greet(person, at: home)) }
                 }
             }
             let second = try await start(new, beside: home)
@@ -131,12 +127,35 @@ struct OwnServiceTests {
             }
             first.signal(SIGTERM)
             #expect(await first.waitForExit() == 0)
-            let before = answered.load(ordering: .relaxed)
-            try await eventually("clients go on with the new one alone") { answered.load(ordering: .relaxed) > before + 50 }
-            isOver.store(true, ordering: .relaxed)
+            let before = load.answered
+            try await eventually("clients go on with the new one alone") { load.answered > before + 50 }
+            load.end()
             try await clients.waitForAll()
-            #expect(failures.withLock { $0 } == [], "of \(answered.load(ordering: .relaxed))")
+            #expect(load.failures == [], "of \(load.answered)")
             return second
+        }
+    }
+
+    /// What clients that never stop asking are answered.
+    private final class Load: Sendable {
+        private struct State {
+            var isOver = false
+            var answered = 0
+            var failures: [String] = []
+        }
+        private let state = Mutex(State())
+
+        var isOver: Bool { state.withLock { $0.isOver } }
+        var answered: Int { state.withLock { $0.answered } }
+        var failures: [String] { state.withLock { $0.failures } }
+
+        func end() { state.withLock { $0.isOver = true } }
+
+        func note(_ reply: HTTPReply) {
+            state.withLock { state in
+                state.answered += 1
+                if reply.status != 200 { state.failures.append("\(reply.status) \(reply.code ?? "")") }
+            }
         }
     }
 
