@@ -15,14 +15,14 @@ func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
     .systemLibrary(name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+/// A library that lies elsewhere.
+func module(_ name: String, _ path: String, _ needs: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: needs, path: path, swiftSettings: strict)
+}
+
 /// The generated messages, server protocol and client of one proto package.
 func contract(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(
-        name: name,
-        dependencies: ["Kernel", "Wire", "Bus", "CContracts", "CProtobufC"] + dependencies,
-        path: "Proto/Generated/Swift/\(name)",
-        swiftSettings: strict
-    )
+    module(name, "Proto/Generated/Swift/\(name)", ["Kernel", "Wire", "Bus", "CContracts", "CProtobufC"] + dependencies)
 }
 
 /// One feature of a service (D14): a folder beside `Service/`, with tables of its own if it has any.
@@ -77,13 +77,14 @@ func service(
 }
 
 /// One target of each service.
-func all(_ part: String) -> [Target.Dependency] {
-    ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"].map { .byName(name: $0 + part) }
-}
+func all(_ part: String) -> [Target.Dependency] { serviceNames.map { .byName(name: $0 + part) } }
+let serviceNames = ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing"]
+
+/// What a service of another repository is made of (deploy/docs/service-kit.md).
+let kit = ["Kernel", "Wire", "Bus", "Database", "Outbox", "Replicas", "Runtime", "ServiceRuntime", "CommonAPI"]
 
 /// The messages of all services, and the copies of facts that they keep of each other.
-let apis: [Target.Dependency] =
-    ["AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas"]
+let apis: [Target.Dependency] = all("API") + ["CommonAPI", "Replicas"]
 
 /// What tests of a service, or of what hosts one, need.
 let hosting: [Target.Dependency] = [
@@ -160,6 +161,8 @@ let sharedModules: [Target] = [
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
+    shared("ServiceKit", kit.map { .byName(name: $0) }),
+    shared("ServiceKitTesting", ["ServiceKit", "TestSupport", "DevEnvironment"]),
     shared("StreakSnapClient", not: ["README.md", "API.txt"]),
     shared("StreakSnapTesting", ["StreakSnapClient"], not: ["README.md", "python"]),
 ]
@@ -182,7 +185,7 @@ let contracts: [Target] =
             path: "Proto/Generator/Plugin",
             swiftSettings: strict
         ),
-    ] + ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing", "Testing"].map { contract("\($0)API", ["CommonAPI"]) }
+    ] + (serviceNames + ["Testing"]).map { contract("\($0)API", ["CommonAPI"]) }
 
 let services: [[Target]] = [
     service(
@@ -231,14 +234,7 @@ let services: [[Target]] = [
         list: ["StreaksReplay"],
         tested: blobs + ["StreaksReplay", "HabitModel"]
     ),
-    [
-        .target(
-            name: "StreaksReplay",
-            dependencies: ["StreaksDomain", "Kernel"],
-            path: "Services/Streaks/Replay",
-            swiftSettings: strict
-        )
-    ],
+    [module("StreaksReplay", "Services/Streaks/Replay", ["StreaksDomain", "Kernel"])],
     service(
         "Media",
         core: blobs + ["AuthAPI", "Images", "Videos", "Replicas", logging],
@@ -273,7 +269,7 @@ let services: [[Target]] = [
 
 // The gateway compiles without any service's message types (D2).
 let gateway: [Target] = [
-    .target(name: "Transcoding", dependencies: ["Kernel"], path: "Services/Gateway/Transcoding", swiftSettings: strict),
+    module("Transcoding", "Services/Gateway/Transcoding", ["Kernel"]),
     .target(name: "GatewayPages", path: "Services/Gateway/Pages", resources: [.embedInCode("Files")], swiftSettings: strict),
     .target(
         name: "GatewayService",
@@ -302,10 +298,10 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", crypto, logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "manifests.py"],
+        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "manifests.py"],
         swiftSettings: strict
     ),
-    .target(name: "HabitModel", dependencies: ["Kernel", "StreaksDomain"], path: "Tests/HabitModel", swiftSettings: strict),
+    module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
@@ -384,6 +380,10 @@ let package = Package(
         .executable(name: "streaksnap", targets: ["streaksnap"]),
         .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
         .library(name: "StreakSnapTesting", targets: ["StreakSnapTesting"]),
+        .library(name: "ServiceKitMessages", targets: ["CContracts"]),
+        .library(name: "ServiceKit", targets: ["ServiceKit"] + kit + serviceNames.map { $0 + "API" }),
+        .library(name: "ServiceKitTesting", targets: ["ServiceKitTesting", "TestSupport"]),
+        .executable(name: "protoc-gen-streaksnap", targets: ["protoc-gen-streaksnap"]),
     ],
     dependencies: [
         // Without traits that need all of Foundation, whose ICU costs every process 8 MB of memory: `LinkageTests` would notice.

@@ -61,6 +61,22 @@ public struct BusPermissions: Sendable, Equatable {
         services.map { service(named: $0) } + [gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil)]
 
     private static func service(named name: String) -> BusPermissions {
+        service(named: name, callees: callees[name] ?? [], awaited: awaited[name] ?? [], sources: sources[name] ?? [:])
+    }
+
+    /// The rights of a service, also of one that is not of this repository (`FurtherServices`).
+    ///
+    /// - Parameters:
+    ///   - name: its name on the bus.
+    ///   - callees: the services it calls.
+    ///   - awaited: services that it asks only whether they have applied an event.
+    ///   - sources: whose events each of its features consumes.
+    public static func service(
+        named name: String,
+        callees: [String],
+        awaited: [String] = [],
+        sources: [String: [String]]
+    ) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
         let live = name == "notifications" ? ["live.notifications.>"] : []
         // Which sessions ended, and whether the stream of that is still the one it has filled.
@@ -68,12 +84,9 @@ public struct BusPermissions: Sendable, Equatable {
         // What runs, what waits: its own replicas too.
         let operations = name == "auth" ? operating + ["inst.*.ping", "inst.*.*.ping", "$SRV.STATS"] : []
         let calls =
-            (callees[name] ?? []).flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
-            + (awaited[name] ?? []).flatMap { service in
-                let method = "rpc.\(service).v1.AwaitEvents"
-                return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
-            }
-        let features = (sources[name] ?? [:]).sorted { $0.key < $1.key }
+            callees.flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
+            + awaited.flatMap { asking($0, "AwaitEvents") }
+        let features = sources.sorted { $0.key < $1.key }
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
             user: name,
@@ -84,6 +97,12 @@ public struct BusPermissions: Sendable, Equatable {
             notPublish: name == "auth" ? [] : operating,
             subscribe: ["rpc.\(name).>", "inst.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
+    }
+
+    /// Calling one method of a service, of any instance, and nothing else of it.
+    static func asking(_ service: String, _ name: String) -> [String] {
+        let method = "rpc.\(service).v1.\(name)"
+        return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
     }
 
     /// Clients reach only the gateway, so it may call every service.

@@ -43,8 +43,9 @@ public actor DevEnvironment {
         let lock = try FolderLock(folder: configuration.dataFolder)
         try Files.makeFolder("\(configuration.dataFolder)/logs")
         let secrets = try Secrets(folder: "\(configuration.dataFolder)/secrets")
-        let natsPasswords = try Self.passwords(of: BusPermissions.table.map(\.user), prefix: "nats-", in: secrets)
-        let postgresPasswords = try Self.passwords(of: BusPermissions.services + ["admin"], prefix: "postgres-", in: secrets)
+        let roles = BusPermissions.services + configuration.services.databases
+        let natsPasswords = try Self.passwords(of: configuration.services.users.map(\.user), prefix: "nats-", in: secrets)
+        let postgresPasswords = try Self.passwords(of: roles + ["admin"], prefix: "postgres-", in: secrets)
         _ = try secrets.text("media-signing-key")
         _ = try secrets.text("refresh-secret")
 
@@ -67,7 +68,7 @@ public actor DevEnvironment {
             secretsFolder: secrets.folder,
             natsPasswords: natsPasswords,
             postgresURLs: Dictionary(
-                uniqueKeysWithValues: BusPermissions.services.map { role in
+                uniqueKeysWithValues: roles.map { role in
                     (
                         role,
                         postgres.address.url(

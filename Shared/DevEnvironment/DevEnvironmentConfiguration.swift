@@ -19,6 +19,8 @@ public struct DevEnvironmentConfiguration: Sendable {
     public var startTimeout: Duration
     /// Accounts of the broker for systems beside each other, as tests need them (`NATSConfiguration.privateAccounts`); 0 by default.
     public var privateAccounts = 0
+    /// Services of others, which get users of the broker and roles of the database; none by default.
+    public var services = FurtherServices.none
 
     /// A configuration.
     ///
@@ -57,7 +59,7 @@ public struct Endpoints: Sendable, Equatable {
     let natsPasswords: [String: String]
     let postgresURLs: [String: String]
 
-    /// The password of a NATS user (`auth` … `billing`, `gateway`, `operator`); nil for an unknown one.
+    /// The password of a NATS user (`auth` … `billing`, `gateway`, `operator`, a further service); nil for an unknown one.
     public func natsPassword(of user: String) -> String? { natsPasswords[user] }
 
     /// The connection string of a service's role, which sees only the schema of the same name, by a socket in the data folder (by TCP when

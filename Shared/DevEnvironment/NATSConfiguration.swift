@@ -40,6 +40,13 @@ public struct NATSConfiguration: Sendable, Equatable {
     /// That of `deploy/nats/nats.conf`, for containers: nats-server 2.10 or newer with its disk at /data.
     public static let deployed = NATSConfiguration(listen: "0.0.0.0:4222", storeFolder: "/data/jetstream", syncsAlways: true)
 
+    /// The same with users for further services.
+    public static func deployed(with services: FurtherServices) -> NATSConfiguration {
+        var configuration = deployed
+        configuration.users = services.users
+        return configuration
+    }
+
     /// The text of the file.
     public func render() -> String {
         let process = processFile.map { "pid_file: \(quoted($0))\n" } ?? ""
@@ -60,11 +67,18 @@ public struct NATSConfiguration: Sendable, Equatable {
 
             # Users live inside an account, and there is neither an authorization block nor a user for anonymous clients: 2.9 would
             # let those in (CVE-2023-47090).
-            accounts {
-            \(([account("STREAKSNAP") { $0 }] + worlds).joined(separator: "\n"))
-            }
+            \(accounts)
 
             """
+    }
+
+    /// Its block `accounts`, for a configuration whose other lines come from elsewhere.
+    public var accounts: String {
+        """
+        accounts {
+        \(([account("STREAKSNAP") { $0 }] + worlds).joined(separator: "\n"))
+        }
+        """
     }
 
     private var worlds: [String] {

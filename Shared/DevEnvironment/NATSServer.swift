@@ -42,11 +42,13 @@ struct NATSServer: Sendable {
             processFile: processFile,
             // Private accounts are for tests, whose data need not survive the machine.
             syncsAlways: version >= (2, 10) && configuration.privateAccounts == 0,
+            users: configuration.services.users,
             privateAccounts: configuration.privateAccounts
         ).render()
         try Files.write(text, to: file, mode: 0o600)
 
-        let variables = BusPermissions.table.compactMap { user in passwords[user.user].map { (user.passwordVariable, $0) } }
+        let users = configuration.services.users
+        let variables = users.compactMap { user in passwords[user.user].map { (user.passwordVariable, $0) } }
         let log = "\(configuration.dataFolder)/logs/nats.log"
         Files.rotate(log)
         let command = Command(

@@ -49,11 +49,12 @@ struct PostgresSetup: Sendable {
     /// Makes database, roles and schemas where they are missing, and sets the passwords to those of the secrets folder.
     func makeRoles(port: UInt16, passwords: [String: String]) async throws {
         let script = "\(configuration.dataFolder)/secrets/roles.sql"
-        try Files.write(PostgresRoles.script(), to: script, mode: 0o600)
+        let services = BusPermissions.services + configuration.services.databases
+        try Files.write(PostgresRoles.script(services: services), to: script, mode: 0o600)
         defer { unlink(script) }
         var environment = Self.environment
         environment["PGPASSWORD"] = passwords["admin"]
-        for service in BusPermissions.services { environment[PostgresRoles.passwordVariable(of: service)] = passwords[service] }
+        for service in services { environment[PostgresRoles.passwordVariable(of: service)] = passwords[service] }
         let command = Command(
             executable: "\(binaries)/psql",
             arguments: ["-X", "-q", "-h", "127.0.0.1", "-p", "\(port)", "-U", "postgres", "-d", "postgres"],

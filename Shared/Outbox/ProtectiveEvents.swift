@@ -31,6 +31,9 @@ public enum ProtectiveEvents {
         "evt.auth.v1.ProfileChanged": ["social": ["circles"]],
     ]
 
+    /// The services whose handlers must agree with the list. One of another repository protects no one: no reply waits for it.
+    private static let bound: Set<String> = ["auth", "social", "streaks", "media", "notifications", "billing"]
+
     /// The services that must have applied an event of this kind; none for other events.
     public static func services(applying subject: String) -> [String] { (features[subject] ?? [:]).keys.sorted() }
 
@@ -41,6 +44,7 @@ public enum ProtectiveEvents {
     ///
     /// - Parameter subjects: those of all events that the feature handles.
     public static func problem(service: String, feature: String, handling subjects: Set<String>) -> String? {
+        guard bound.contains(service) else { return nil }
         for (subject, listed) in features.sorted(by: { $0.key < $1.key }) {
             let isListed = listed[service]?.contains(feature) ?? false
             let isOther = others[subject]?[service]?.contains(feature) ?? false

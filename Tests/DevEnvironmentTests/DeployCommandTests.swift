@@ -24,6 +24,8 @@ struct DeployCommandTests {
         ("package", "--output DIR is missing"), ("package x", "“x”"), ("seed", "--users N is missing"),
         ("seed --users few", "--users must be"),
         ("make-admin", "EMAIL is missing"), ("declare-outage 2026-05-04T20:00:00Z", "UNTIL is missing"),
+        ("new-service", "NAME is missing"), ("new-service a b", "“b”"), ("new-service a --into", "--into needs a value"),
+        ("new-service Meals", "not “Meals”"), ("up --services", "--services needs a value"),
         ("screenshot", "URL is missing"), ("setup x", "“x”"), ("nonsense", "there is no command “nonsense”"),
         ("--nonsense", "there is no command “--nonsense”"),
     ]

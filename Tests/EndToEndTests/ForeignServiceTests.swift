@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import Kernel
+import Logging
 import Processes
 import TestSupport
 import Testing
@@ -16,14 +17,14 @@ struct ForeignServiceTests {
 
     init() async throws {
         // Of its own: its routes come and go, and others read what the API has.
-        home = try await Installation()
+        home = try await Installation(["--services", Self.folder.appending(path: "services.json").path])
         folder = try Installation.makeFolder()
     }
 
     /// Starts `Tests/Examples/python-service`; returns when the gateway has its routes.
     private func start() async throws -> ChildProcess {
         let (log, ready) = (folder.appending(path: "log"), folder.appending(path: "ready"))
-        let broker = "nats://operator:\(try home.secret("nats-operator"))@127.0.0.1:\(home.natsPort)"
+        let broker = "nats://quotes:\(try home.secret("nats-quotes"))@127.0.0.1:\(home.natsPort)"
         let protos = Self.folder.appending(path: "../../../Proto").standardized.path
         let service = try await ChildProcess.spawn(
             Command(
@@ -105,6 +106,48 @@ struct ForeignServiceTests {
         }
         let redrive = try await admin.post("/api/admin/parked-events/redrive", "{\"service\":\"quotes\"}")
         #expect(redrive.status == 503 && redrive.code == "SERVICE_AWAY", "\(redrive.text)")
+    }
+
+    @Test func `its user on the bus may do what it needs, and nothing in the name of others`() async throws {
+        let chief = try await home.bus()
+        let service = try await BusConnection.connect(
+            BusConfiguration(
+                url: "nats://127.0.0.1:\(home.natsPort)",
+                name: "quotes",
+                user: "quotes",
+                password: try home.secret("nats-quotes"),
+                inboxPrefix: "_INBOX.quotes"
+            ),
+            logger: Logger(label: "quotes") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let jetStream = JetStream(connection: chief)
+        func last(_ stream: String) async throws -> Int { try await jetStream.streamInfo(stream).lastSequence }
+        let (own, foreign) = (try await last("EVT_QUOTES"), try await last("EVT_SOCIAL"))
+        // The flush comes back when the broker has looked at what was before it.
+        try service.publish("evt.quotes.v1.Said", body: [])
+        try service.publish("evt.social.v1.UserBlocked", body: [])
+        try await service.flush()
+        try await eventually("its own event is stored") { try await last("EVT_QUOTES") == own + 1 }
+        #expect(try await last("EVT_SOCIAL") == foreign, "the broker refuses it")
+        // A service that it may not call is not reached: the broker drops the request.
+        await #expect(throws: ServiceError.self) {
+            try await service.callRaw(
+                subject: "rpc.billing.v1.SpendToken",
+                body: [],
+                context: .expiring(in: .milliseconds(500), principal: Principal(role: .service)),
+                idempotent: false
+            )
+        }
+        let said = Files.text(home.data.appending(path: "logs/nats.log"))?.split(separator: "\n") ?? []
+        let refused = said.filter { $0.contains("Publish Violation") && $0.contains("\"quotes\"") }
+        for subject in ["evt.social.v1.UserBlocked", "rpc.billing.v1.SpendToken"] {
+            #expect(refused.contains { $0.contains("\"\(subject)\"") }, "\(refused)")
+        }
+        #expect(!refused.contains { $0.contains("quotes.v1") }, "\(refused)")
+        await service.close()
+        await chief.close()
+        await home.guardian.end()
+        try FileManager.default.removeItem(at: folder)
     }
 
     /// Calls one of its methods as another service would.

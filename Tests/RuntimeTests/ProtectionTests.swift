@@ -193,5 +193,8 @@ struct ProtectionTests {
         #expect(ProtectiveEvents.problem(service: "streaks", feature: "mutual", handling: []) != nil)
         #expect(ProtectiveEvents.problem(service: "streaks", feature: "mutual", handling: [ended, blocked]) != nil)
         #expect(ProtectiveEvents.problem(service: "other", feature: "all", handling: ["evt.other.v1.Thing"]) == nil)
+        // A service of another repository may handle them: no reply waits for it.
+        #expect(ProtectiveEvents.problem(service: "other", feature: "all", handling: [ended, blocked]) == nil)
+        #expect(ProtectiveEvents.problem(service: "billing", feature: "money", handling: [ended]) != nil)
     }
 }

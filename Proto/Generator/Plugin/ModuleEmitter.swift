@@ -8,14 +8,17 @@ struct ModuleEmitter {
     let schema: Schema
     let descriptors: Descriptors
     let withRules: Set<String>
+    /// The modules that hold the C of the messages: `CContracts`, and for a package of another repository one of its own beside it.
+    let cModules: [String]
 
-    init(package: String, files: [ProtoFile], schema: Schema, descriptors: Descriptors) throws {
+    init(package: String, files: [ProtoFile], schema: Schema, descriptors: Descriptors, cModules: [String]) throws {
         self.package = package
         self.module = try SwiftName.module(package)
         self.files = files
         self.schema = schema
         self.descriptors = descriptors
         self.withRules = schema.messagesWithRules()
+        self.cModules = cModules
         try refuseSharedNames()
     }
 
@@ -58,10 +61,12 @@ struct ModuleEmitter {
     /// `internal` for C, `public` for what the module's own interface mentions.
     func imports(c: Bool, for types: [String], access: String = "public", kernel: Bool = false, wire: Bool) -> [String] {
         let modules = Set(types.compactMap { try? moduleOf($0) }.filter { $0 != module })
-        return (c ? ["internal import CContracts", "internal import CProtobufC"] : [])
+        return (c ? cImports + ["internal import CProtobufC"] : [])
             + modules.sorted().map { "\(access) import \($0)" }
             + (kernel ? ["public import Kernel"] : []) + (wire ? ["public import Wire"] : [])
     }
+
+    private var cImports: [String] { cModules.map { "internal import \($0)" } }
 
     /// The module of a message or enum.
     func moduleOf(_ fullName: String) throws -> String {
@@ -94,7 +99,7 @@ struct ModuleEmitter {
     private func timestamps() -> String {
         var source = SourceText(
             origin: package,
-            imports: ["internal import CContracts", "internal import Kernel", "internal import Wire"]
+            imports: cImports + ["internal import Kernel", "internal import Wire"]
         )
         source.line()
         source.line("/// The C twin of an instant.")

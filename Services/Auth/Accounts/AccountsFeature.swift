@@ -49,6 +49,11 @@ package enum AccountsFeature {
         default: ExportDesk.mostBytes,
         help: "Largest export of personal data that is a reply, 10,000 to 8,000,000 bytes; a larger one is made as a file."
     )
+    static let exportServices = Setting(
+        "auth.export-services",
+        default: "",
+        help: "Services of other repositories whose part is in each export of personal data, separated by commas."
+    )
 
     /// The feature.
     ///
@@ -56,7 +61,9 @@ package enum AccountsFeature {
     package static func feature(_ declared: @escaping @Sendable () -> [PersonalData]) -> ServiceFeature {
         ServiceFeature(
             "accounts",
-            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, secondFactor, exportReply]
+            settings: [
+                keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, secondFactor, exportReply, exportServices,
+            ]
                 + BlobSettings.all,
             migrations: [
                 MigrationSet(

@@ -14,6 +14,8 @@ struct Plan: Sendable {
     let ports: Ports
     /// Those of `up` itself.
     let settings: Settings
+    /// Services of other repositories.
+    let further: FurtherServices
 
     var logFolder: String { dataFolder + "/logs" }
     var address: PublicAddress { ports.address }
@@ -43,6 +45,7 @@ struct Plan: Sendable {
         case "auth":
             values["auth.key-folder"] = endpoints.tokenKeyFolder
             values["auth.refresh-secret.file"] = endpoints.refreshSecretFile
+            if !further.exported.isEmpty { values["auth.export-services"] = further.exported.joined(separator: ",") }
             values.merge(blobs) { _, new in new }
         // Where mails go as long as there is no server for them.
         case "notifications": values["notifications.mail-folder"] = dataFolder + "/mail"

@@ -9,7 +9,7 @@ struct StreakSnap: AsyncParsableCommand {
         abstract: "All of StreakSnap in one binary.",
         version: BuildInfo.version,
         subcommands: [
-            Up.self, Streams.self, MakeAdmin.self, RemoveSecondFactor.self, RotateKey.self, DeclareOutage.self,
+            Up.self, Streams.self, Render.self, MakeAdmin.self, RemoveSecondFactor.self, RotateKey.self, DeclareOutage.self,
             ReplayPurchases.self, Photo.self,
             TestEnvironment.self,
         ]

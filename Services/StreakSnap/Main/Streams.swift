@@ -23,6 +23,7 @@ struct Streams: AsyncParsableCommand {
     private static let declared: [any AnySetting] = [
         CommonSettings.natsURL, CommonSettings.natsUser, CommonSettings.natsPassword, CommonSettings.streamReplicas,
         CommonSettings.adminPort, CommonSettings.adminHost, CommonSettings.logLevel, CommonSettings.developmentClock,
+        FurtherServices.setting,
     ]
 
     func run() async throws {
@@ -53,6 +54,8 @@ struct Streams: AsyncParsableCommand {
 
     private func provision(_ settings: Settings) async throws {
         let logger = try Logger(service: "streams", settings: settings)
+        let file = try settings.get(FurtherServices.setting)
+        let services = file.isEmpty ? .none : try FurtherServices(file: file)
         var configuration = try BusConfiguration(settings, name: "operator")
         // Once it is asked in a script, it should say what is wrong; watching, it waits.
         configuration.connectTimeout = watch ? .days(365) : .seconds(10)
@@ -60,6 +63,7 @@ struct Streams: AsyncParsableCommand {
         let provisioner = StreamProvisioner(
             .streaksnap(
                 replicas: try settings.get(CommonSettings.streamReplicas),
+                services: services,
                 hasDevelopmentClock: try settings.get(CommonSettings.developmentClock)
             ),
             jetStream: JetStream(connection: bus),
@@ -82,9 +86,10 @@ struct Streams: AsyncParsableCommand {
 }
 
 extension EventTopology {
-    /// What the six services and the gateways need.
-    static func streaksnap(replicas: Int = 1, hasDevelopmentClock: Bool) -> EventTopology {
-        var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources, replicas: replicas)
+    /// What the six services, further ones and the gateways need.
+    static func streaksnap(replicas: Int = 1, services: FurtherServices = .none, hasDevelopmentClock: Bool) -> EventTopology {
+        let names = BusPermissions.services + services.names
+        var topology = EventTopology(services: names, sources: services.sources, replicas: replicas)
         topology.streams.append(Stream(RevocationStream.configuration(replicas: replicas)))
         if hasDevelopmentClock { topology.streams.append(Stream(DevelopmentClockState.configuration)) }
         return topology
@@ -97,7 +102,12 @@ struct ProvisionedStreams: Sendable {
     private let watching: Task<Void, Never>
 
     /// - Throws: `BusConnectionError`, `JetStreamError` or `ServiceError` when the private broker does not do what it should.
-    static func start(_ endpoints: Endpoints, hasDevelopmentClock: Bool, logger: Logger) async throws -> ProvisionedStreams {
+    static func start(
+        _ endpoints: Endpoints,
+        services: FurtherServices = .none,
+        hasDevelopmentClock: Bool,
+        logger: Logger
+    ) async throws -> ProvisionedStreams {
         let bus = try await BusConnection.connect(
             BusConfiguration(
                 url: endpoints.natsURL,
@@ -109,7 +119,7 @@ struct ProvisionedStreams: Sendable {
             logger: logger
         )
         let provisioner = StreamProvisioner(
-            .streaksnap(hasDevelopmentClock: hasDevelopmentClock),
+            .streaksnap(services: services, hasDevelopmentClock: hasDevelopmentClock),
             jetStream: JetStream(connection: bus),
             logger: logger
         )

@@ -28,6 +28,11 @@ struct Up: AsyncParsableCommand {
             "Port of /metrics, /healthz and /readyz; with --separate that of the gateway, the services take the next six. 0 means none."
     )
     var adminPort: Int?
+    @Option(
+        help:
+            "JSON file that names services of other repositories, which get users on the bus, roles in the database and consumers."
+    )
+    var services: String?
     @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint: String?
 
     func validate() throws {
@@ -50,18 +55,19 @@ struct Up: AsyncParsableCommand {
         let settings: Settings
         let logger: Logger
         let ports: Plan.Ports
+        let further: FurtherServices
         do {
             settings = try await Plan.settings(of: self)
             logger = try Logger(service: "streaksnap", settings: settings)
             ports = Plan.Ports(self, firstAdmin: try settings.get(CommonSettings.adminPort))
+            further = try .given(services)
         } catch {
             Console.error("streaksnap: \(error)\n")
             throw ExitCode(64)
         }
-        let environment = DevEnvironment(
-            DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort),
-            logger: logger
-        )
+        var configuration = DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort)
+        configuration.services = further
+        let environment = DevEnvironment(configuration, logger: logger)
         let endpoints: Endpoints
         do {
             // Before anything is started, which takes seconds.
@@ -75,12 +81,19 @@ struct Up: AsyncParsableCommand {
             let plan = Plan(
                 endpoints: endpoints,
                 options: self,
-                dataFolder: DevEnvironmentConfiguration(dataFolder: data).dataFolder,
+                dataFolder: configuration.dataFolder,
                 ports: ports,
-                settings: settings
+                settings: settings,
+                further: further
             )
             let hasClock = try settings.get(CommonSettings.developmentClock)
-            let streams = try await ProvisionedStreams.start(endpoints, hasDevelopmentClock: hasClock, logger: logger)
+            try plan.writeFilesOfFurtherServices()
+            let streams = try await ProvisionedStreams.start(
+                endpoints,
+                services: further,
+                hasDevelopmentClock: hasClock,
+                logger: logger
+            )
             let system: any RunningSystem =
                 separate
                 ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
@@ -110,12 +123,13 @@ struct Up: AsyncParsableCommand {
         let address = plan.address
         if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
         let demo = try plan.settings.get(CommonSettings.developmentClock) ? "\n  open \(address.url)/demo" : ""
+        let files = plan.further.names.map { "\n  settings of \($0): \(plan.settingsFile(of: $0))" }.joined()
         Console.out(
             """
             ready \(address.url)
               curl \(address.url)/api/health
               deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")
-              open \(address.url)/docs\(demo)
+              open \(address.url)/docs\(demo)\(files)
             \(address.isLoopback ? "" : address.remark)
             """
         )

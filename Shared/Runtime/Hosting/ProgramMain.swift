@@ -9,6 +9,8 @@ public protocol Program: Sendable {
     static var name: String { get }
     /// One sentence for `--help`.
     static var about: String { get }
+    /// Its semantic version, for `--version`.
+    static var version: String { get }
     /// Everything that can be set.
     static var settings: [any AnySetting] { get }
     /// What the executable can do besides running.
@@ -27,6 +29,7 @@ public protocol Program: Sendable {
 }
 
 extension Program {
+    public static var version: String { BuildInfo.version }
     public static var commands: [ProgramCommand] { [] }
 }
 
@@ -84,7 +87,7 @@ public enum ProgramMain {
             let commands = P.commands.isEmpty ? "" : "\n" + P.commands.map(\.help).joined()
             return Console.out(Settings.help(program: P.name, about: P.about, declared: P.settings) + commands)
         }
-        if arguments.contains("--version") { return Console.out(BuildInfo.version + "\n") }
+        if arguments.contains("--version") { return Console.out(P.version + "\n") }
         await exiting(P.name, failure: "could not start") {
             let settings = try await Settings(
                 arguments: arguments,

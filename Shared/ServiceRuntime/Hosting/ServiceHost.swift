@@ -17,6 +17,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     public static var name: String { Module.name }
     /// The service's.
     public static var about: String { Module.about }
+    /// The service's.
+    public static var version: String { Module.version }
     /// Those of every service, and those of all features.
     public static var settings: [any AnySetting] { Module.settings }
     /// What an operator does with parked events, and the service's own.
@@ -318,7 +320,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let service = BusService(
             connection: bus,
             name: Module.name,
-            version: BuildInfo.version,
+            version: Module.version,
             description: Module.about,
             metadata: metadata,
             // It goes on answering without its database, if only with UNAVAILABLE: `/api/health` says which service it is (D2).

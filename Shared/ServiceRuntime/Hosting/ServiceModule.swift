@@ -11,6 +11,9 @@ public protocol ServiceModule: Sendable {
     static var name: String { get }
     /// One sentence for `--help` and `$SRV.INFO`.
     static var about: String { get }
+    /// Semantic version of what was built, for `$SRV.INFO`, `--version` and the gateways: of two versions that run beside each other, the routes of
+    /// the higher one are served. That of this repository by default; a service of another has its own.
+    static var version: String { get }
     /// The descriptor set it was built with, and its SHA-256 (D2).
     static var descriptor: (bytes: [UInt8], hash: String) { get }
     /// What it consists of.
@@ -25,6 +28,7 @@ public protocol ServiceModule: Sendable {
 public typealias EventReplay = @Sendable (String?, Database) async throws -> Int
 
 extension ServiceModule {
+    public static var version: String { BuildInfo.version }
     public static var commands: [ProgramCommand] { [] }
     public static var replay: EventReplay? { nil }
 

@@ -1,6 +1,8 @@
 """A service of StreakSnap in Python: deploy/docs/bus-protocol.md as a program.
 
-    service.py --broker nats://operator:PASSWORD@127.0.0.1:4222 --protos Proto [--ready FILE]
+    service.py --broker nats://quotes:PASSWORD@127.0.0.1:4222 --protos Proto [--ready FILE]
+
+services.json beside it gives it its user on the broker (deploy/docs/bus-protocol.md, “Permissions”).
 
 Needs nats-py, protobuf and googleapis-common-protos from PyPI, and protoc. SIGTERM ends it after its last reply.
 """

@@ -3,7 +3,8 @@ internal import CommonAPI
 internal import Kernel
 internal import ServiceRuntime
 
-/// The services that hold something about a user (AU-10), each with the pages of its part. A new service that does is added here.
+/// The services that hold something about a user (AU-10), each with the pages of its part. A new service that does is added here; one of another
+/// repository is named by a setting.
 struct DataSources: Sendable {
     /// One page of a service's part.
     typealias Page = @Sendable (ExportPersonalDataRequest, CallContext) async throws -> ExportPersonalDataReply
@@ -17,11 +18,16 @@ struct DataSources: Sendable {
     /// In the order of the document.
     let sources: [Source]
 
-    /// - Parameter own: of this service, which needs no call.
-    init(_ bus: any Caller, own: PersonalDataExporter) {
+    private static let others = ["social", "streaks", "media", "notifications", "billing"]
+
+    /// - Parameters:
+    ///   - own: of this service, which needs no call.
+    ///   - further: names of services of other repositories; those that are here anyway change nothing.
+    init(_ bus: any Caller, own: PersonalDataExporter, further: [String]) {
+        let known = ["auth"] + Self.others
         sources =
             [Source(name: "auth") { request, _ in try await own.page(request) }]
-            + ["social", "streaks", "media", "notifications", "billing"].map { service in
+            + (Self.others + further.filter { !known.contains($0) }).map { service in
                 Source(name: service) { request, context in
                     try await bus.call(PersonalDataMethods.export(of: service), request, context: context)
                 }

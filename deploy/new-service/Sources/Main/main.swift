@@ -1,0 +1,4 @@
+import SampleNameService
+import ServiceKit
+
+await ProgramMain.run(ServiceHost<SampleNameModule>.self)
