@@ -95,7 +95,7 @@ class Kit:
                 "KIT_DEPENDENCY": f'let streaksnap: Package.Dependency = .package(url: "{self.url}", .upToNextMinor(from: "{version}"))',
                 "KIT_IDENTITY": self.identity,
                 "KIT_FOLDER": f"kit=${{STREAKSNAP_KIT:-$PWD/.build/checkouts/{self.identity}}}",
-                "KIT_HINT": "run swift package resolve",
+                "KIT_HINT": "have SwiftPM fetch it (package resolve)",
                 "DOCKER_COMMAND": f"docker build -f deploy/Dockerfile -t {name} .",
                 "DOCKER_KIT\n": "",
             }

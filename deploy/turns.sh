@@ -50,7 +50,7 @@ turns() {
     # Suites of this name compare times and want the machine for themselves.
     local timing='TimingTests'
     # Each of these starts a system of its own, …
-    local own='Alert|BlobCheck|BlockWalk|Bucket|CheckInShape|CheckInYear|ClientJourney|ClientYear|ClockKill|ForeignService|HabitJourney'
+    local own='Alert|BareDebian|BlobCheck|BlockWalk|Bucket|CheckInShape|CheckInYear|ClientJourney|ClientYear|ClockKill|ForeignService|HabitJourney'
     own+='|HabitYear|LargeVideo|Linkage|Log|LostDisk|Manifest|MoneyCrash|Month|Observation|PlaceDay|Plan|PowerUpCrash|ProviderAway'
     own+='|OwnService|PurchaseCrash|PushCrash|PushJourney|RateLimit|Reminder|Restore|Revocation|Scaling|TestEnvironment|Up|Visitor'
     # … these share systems whose clock moves or whose processes are killed, and the others share one that stays as it is. A shared system

@@ -22,7 +22,7 @@ import Testing
         let tests = URL(filePath: PythonPackages.file("")).deletingLastPathComponent().appending(path: "Examples/python").path
         var environment = try environment
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        let arguments = ["-m", "pytest", "--color=no", "--durations=20", "--durations-min=0", tests]
+        let arguments = ["-m", "pytest", "-n", "2", "--color=no", "--durations=20", "--durations-min=0", tests]
         let result = try await run(python, arguments, environment: environment, within: .seconds(180))
         #expect(result.status == 0 && result.text.contains(" 20 passed"), "\(result.transcript.suffix(20_000))")
     }

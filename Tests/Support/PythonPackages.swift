@@ -60,7 +60,9 @@ package enum PythonPackages {
     }
 
     /// What runs the example app's tests.
-    package static let pytest = Task { () async throws -> String in try await make("pytest-python", ["pytest==9.2.0"]) }
+    package static let pytest = Task { () async throws -> String in
+        try await make("pytest-python", ["pytest==9.2.0", "pytest-xdist==3.8.0"])
+    }
 
     /// A file of `Tests/Support/S3`.
     package static func script(_ name: String) -> String { file("S3/\(name)") }

@@ -33,12 +33,14 @@ final class Installation: Sendable {
     ///   - environment: more settings, by the names of their variables.
     ///   - startsEmpty: makes its cluster and tables itself, instead of beginning with a copy of prepared ones.
     ///   - existing: a data folder to begin with instead; it is moved.
+    ///   - program: starts `streaksnap` from elsewhere; its arguments follow.
     init(
         _ options: [String] = [],
         rates: (user: Int, address: Int) = (0, 0),
         environment more: [String: String] = [:],
         startsEmpty: Bool = false,
-        existing: URL? = nil
+        existing: URL? = nil,
+        program: [String] = [Installation.binaries.appending(path: "streaksnap").path]
     ) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
@@ -50,11 +52,12 @@ final class Installation: Sendable {
             try await PreparedData.copy(to: data)
         }
         zone = options.contains("--dev-clock") ? "UTC" : Self.zone(atHour: 12)
-        let command = [
-            Self.binaries.appending(path: "streaksnap").path, "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
-            "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
-            "--ready-file", folder.appending(path: "ready").path,
-        ]
+        let command =
+            program + [
+                "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
+                "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
+                "--ready-file", folder.appending(path: "ready").path,
+            ]
         let environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
         guardian = try await Guardian(command + options, environment: environment.merging(more) { $1 }, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in

@@ -12,7 +12,7 @@ actor Worlds {
     /// Worlds at once, the warm ones included.
     static let most = 32
     /// Worlds that are started at once.
-    private static let starters = 2
+    private static let starters = 3
     /// Worlds that were ended and whose databases, streams and files are still there, at most: they take some 20 MB each.
     private static let mostEnded = 12
     /// Each world, also one that was ended, has an account on the broker.
