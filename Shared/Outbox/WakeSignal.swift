@@ -9,6 +9,7 @@ public final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
+    /// One that is not raised.
     public init() {}
 
     /// Raises the flag. Does not block.

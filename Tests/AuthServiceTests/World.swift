@@ -44,6 +44,8 @@ final class World: Sendable {
     private let bcryptCost: Int
     private let secondFactor: String
     private let hosts = Mutex<[ServiceHost<AuthModule>]>([])
+    /// They answer as long as they are kept.
+    private let others = Mutex<[BusService]>([])
     private let gateway = Mutex<(host: GatewayHost, port: Int)?>(nil)
 
     /// - Parameters:
@@ -81,6 +83,7 @@ final class World: Sendable {
                 logger: PostgresServer.silence
             )
             try await other.start()
+            others.withLock { $0.append(other) }
         }
         for features in features { try await addReplica(features: features) }
         if !travelling { try await startGateway() }

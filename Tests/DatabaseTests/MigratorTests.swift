@@ -40,7 +40,7 @@ import Testing
             let failure = await #expect(throws: DatabaseError.self) {
                 try await Migrator([MigrationSet("one", [first, second]), MigrationSet("two", [changed])]).run(on: database)
             }
-            #expect(failure.map { "\($0)" }?.contains("two 1: changed after it was applied") == true)
+            #expect(failure.map { String(reflecting: $0) }?.contains("two 1: changed after it was applied") == true)
         }
     }
 

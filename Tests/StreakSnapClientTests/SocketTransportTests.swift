@@ -171,7 +171,7 @@ import Testing
         try await eventually("the connection has ended") { ended.load(ordering: .relaxed) }
     }
 
-    @Test func `a stream comes piece by piece, and ends with the loop over it`() async throws {
+    @Test func `a stream comes piece by piece, and its connection ends with it`() async throws {
         let isRead = Atomic(false)
         let ended = Atomic(false)
         let server = try RawServer { connection in
@@ -184,14 +184,18 @@ import Testing
             connection.waitForEnd()
             ended.store(true, ordering: .relaxed)
         }
-        let stream = try await SocketTransport().open(try request(server))
-        #expect(stream.status == 200 && stream.headers["content-type"] == "text/event-stream")
-        var text = ""
-        for try await piece in stream.pieces {
-            text += String(decoding: piece, as: UTF8.self)
-            isRead.store(text == "one" || text == "onetwo", ordering: .relaxed)
-            if text == "onetwo" { break }
+        func read() async throws -> String {
+            let stream = try await SocketTransport().open(try request(server))
+            #expect(stream.status == 200 && stream.headers["content-type"] == "text/event-stream")
+            var text = ""
+            for try await piece in stream.pieces {
+                text += String(decoding: piece, as: UTF8.self)
+                isRead.store(text == "one" || text == "onetwo", ordering: .relaxed)
+                if text == "onetwo" { break }
+            }
+            return text
         }
+        let text = try await read()
         #expect(text == "onetwo")
         try await eventually("the connection has ended") { ended.load(ordering: .relaxed) }
     }

@@ -35,7 +35,7 @@ struct ServiceRoster: Sendable {
         (1...32).contains(text.utf8.count)
             && text.utf8.allSatisfy {
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || $0 == UInt8(ascii: "-")
+                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
             }
     }
 }

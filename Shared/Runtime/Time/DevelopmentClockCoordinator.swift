@@ -22,7 +22,8 @@ public struct DevelopmentClockCoordinator: Sendable {
     ///   - limit: how long that may take.
     ///   - replicas: how many obey the clock; nil asks the bus in every round, which takes 0.3 s each time.
     /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present, also because another client moved the clock
-    ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
+    ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`;
+    ///   `CancellationError`.
     public func set(to target: Instant, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
         guard target <= DevelopmentClock.latest else { throw Self.beyond("set") }
         try await move(field: "set", limit: limit, replicas: replicas) { max(target, .epoch) - $1 }
@@ -53,6 +54,8 @@ public struct DevelopmentClockCoordinator: Sendable {
         var quietRounds = 0
         // One service's work is the next one's event: quiet means that no replica had anything to do twice in a row.
         while quietRounds < 2 {
+            // A cancelled task collects no answers: it would ask without a pause.
+            try Task.checkCancellation()
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
             quietRounds = try await round(offset, replicas: replicas, deadline: deadline) ? quietRounds + 1 : 0
         }

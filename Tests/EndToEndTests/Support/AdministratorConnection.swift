@@ -22,7 +22,16 @@ final class AdministratorConnection: Sendable {
     /// What `psql -At` would print: one line a row, columns apart by `|`. Several statements are one transaction.
     func ask(_ statement: String) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try self.answer(statement) }) }
+            queue.async {
+                continuation.resume(
+                    with: Result {
+                        do { return try self.answer(statement) } catch  where !self.isConnected && statement.hasPrefix("SELECT") {
+                            // Its server was killed for another test.
+                            return try self.answer(statement)
+                        }
+                    }
+                )
+            }
         }
     }
 
@@ -54,6 +63,8 @@ final class AdministratorConnection: Sendable {
         handle.withLock { $0 = Handle(pointer: pointer) }
         return pointer
     }
+
+    private var isConnected: Bool { handle.withLock { $0 != nil } }
 
     private func close() {
         handle.withLock { open in

@@ -11,7 +11,9 @@ internal import Wire
 /// What administrators did in other services comes into the audit log. Decisions about reports come by `ModerationConsumer`.
 enum AdminActionConsumers {
     static let all: [EventHandler] = [
-        handler(of: BillingAdminActed.self), handler(of: SocialAdminActed.self), handler(of: StreaksAdminActed.self),
+        EventHandler(BillingAdminActed.self) { try await note($0, $1) },
+        EventHandler(SocialAdminActed.self) { try await note($0, $1) },
+        EventHandler(StreaksAdminActed.self) { try await note($0, $1) },
         EventHandler(OutageDeclared.self) { event, work in
             let interval = [event.from, event.until].map { $0.map { "\($0)" } ?? "?" }.joined(separator: " until ")
             try await insert(
@@ -29,21 +31,19 @@ enum AdminActionConsumers {
         },
     ]
 
-    private static func handler<Acted: AdminActed>(of _: Acted.Type) -> EventHandler {
-        EventHandler(Acted.self) { event, work in
-            try await insert(
-                AdminAction(
-                    id: event.actionID,
-                    admin: event.adminID,
-                    kind: event.kind,
-                    subject: event.userID,
-                    detail: event.detail,
-                    takenAt: event.takenAt ?? work.now,
-                    requestID: event.requestID
-                ),
-                work
-            )
-        }
+    private static func note(_ event: some AdminActed, _ work: UnitOfWork) async throws {
+        try await insert(
+            AdminAction(
+                id: event.actionID,
+                admin: event.adminID,
+                kind: event.kind,
+                subject: event.userID,
+                detail: event.detail,
+                takenAt: event.takenAt ?? work.now,
+                requestID: event.requestID
+            ),
+            work
+        )
     }
 
     private static func insert(_ action: AdminAction, _ work: UnitOfWork) async throws {

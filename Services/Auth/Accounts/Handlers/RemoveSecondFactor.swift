@@ -17,7 +17,13 @@ struct RemoveSecondFactor: MutationHandler {
     func handle(_ request: RemoveSecondFactorRequest, _ context: CallContext) async throws -> Once<RemoveSecondFactorReply> {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user), account.status == .active else { throw ServiceError.sessionRevoked }
-        try await owner.require(request, of: account, context)
+        do { try await owner.require(request, of: account, context) } catch let error as ServiceError
+            where error.code == .invalidArgument
+        {
+            // What is missing matters only to who has a factor. A repeat of a removal has the password and does not come here.
+            let state = try await factors.repository.state(of: user, factors.repository.database)
+            throw state?.enrolledAt == nil ? ServiceError.secondFactorNotEnrolled : error
+        }
         let reply = try await factors.counting(request.code, context) { proof in
             try await mutations.once(context, request) { work in
                 try await factors.takeBack(proof, work)
