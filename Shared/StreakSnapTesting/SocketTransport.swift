@@ -18,14 +18,26 @@
             return try await Self.onThread(exchange) { finish in
                 let head: HTTPHead
                 do { head = try exchange.head() } catch { return finish(.failure(error)) }
-                let (stream, pieces) = AsyncThrowingStream<Data, any Error>.makeStream()
-                pieces.onTermination = { _ in exchange.cancel() }
-                finish(.success(TransportStream(status: head.status, headers: head.fields, pieces: stream)))
+                let pieces = Self.begin(head, exchange, finish)
                 do {
                     try exchange.body(head) { pieces.yield($0) }
                     pieces.finish()
                 } catch { pieces.finish(throwing: error) }
             }
+        }
+
+        /// Hands the stream to its reader, who alone may keep it: the connection ends with it.
+        ///
+        /// - Returns: where its pieces come from.
+        private static func begin(
+            _ head: HTTPHead,
+            _ exchange: Exchange,
+            _ finish: (Result<TransportStream, any Error>) -> Void
+        ) -> AsyncThrowingStream<Data, any Error>.Continuation {
+            let (stream, pieces) = AsyncThrowingStream<Data, any Error>.makeStream()
+            pieces.onTermination = { _ in exchange.cancel() }
+            finish(.success(TransportStream(status: head.status, headers: head.fields, pieces: stream)))
+            return pieces
         }
 
         /// Runs blocking work, whose answer may come before its end.
