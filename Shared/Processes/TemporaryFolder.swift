@@ -8,7 +8,7 @@ private import Glibc
 ///   - parent: the folder in which it is made; nil: that of temporary files (`TMPDIR`).
 ///   - mode: 0o700 lets only this user enter it. PostgreSQL, which root starts as another user, needs 0o755.
 /// - Throws: `ProcessError` when it cannot be made.
-package func makeTemporaryFolder(_ prefix: String, in parent: String? = nil, mode: mode_t = 0o700) throws -> String {
+package func makeTemporaryFolder(_ prefix: String, in parent: String? = nil, mode: UInt32 = 0o700) throws -> String {
     let parent = parent ?? FileManager.default.temporaryDirectory.path
     var template = Array("\(parent)/\(prefix)XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {

@@ -44,7 +44,7 @@ struct BareDebianTests {
             #expect(posted.status == 201, "\(posted.text)")
         }
         let item = try await ann.get("/api/streaks/\(streak)")
-        #expect(item.data["current_count"].int == 1, "\(item.text)")
+        #expect(item.data["streak"]["current_count"].int == 1, "\(item.text)")
         await home.guardian.end()
         try FileManager.default.removeItem(at: folder)
     }

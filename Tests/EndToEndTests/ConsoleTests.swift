@@ -46,11 +46,15 @@ struct ConsoleTests {
                 "read_streak", "change_wallet", "export_account",
             ])
         }
-        for kind in ["redrive_events", "declare_outage"] {
-            try await eventually("what is about no person is too: \(kind)") {
-                let actions = try await admin.get("/api/admin/actions?admin_id=\(admin.id)&limit=100").data["actions"].list
-                return actions.contains { $0["kind"].string == kind }
-            }
+        // Each account of a list is an entry of its own: in a large installation these two are not on the first page.
+        let (redrive, outage) = (15, 16)
+        try await eventually("what is about no person is too") {
+            try await home.sql(
+                """
+                SELECT count(DISTINCT kind) FROM auth.admin_action
+                WHERE admin_id = '\(admin.id)' AND subject_id IS NULL AND kind IN (\(redrive), \(outage))
+                """
+            ) == "2"
         }
     }
 
