@@ -2,7 +2,6 @@ import Bus
 import DevEnvironment
 import Foundation
 import Kernel
-import Logging
 import TestSupport
 import Testing
 
@@ -61,16 +60,7 @@ import Testing
         let home = try await Installation()
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
         let chief = try await home.bus()
-        let attacker = try await BusConnection.connect(
-            BusConfiguration(
-                url: "nats://127.0.0.1:\(home.natsPort)",
-                name: "attacker",
-                user: "media",
-                password: try home.secret("nats-media"),
-                inboxPrefix: "_INBOX.media"
-            ),
-            logger: Logger(label: "attacker") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let attacker = try await home.bus(as: "media")
         let before = try await requests("SpendToken", of: "billing", chief)
         let jetStream = JetStream(connection: chief)
         // Its pulls wait in the same queue as those of the real media, until each has had its turn.

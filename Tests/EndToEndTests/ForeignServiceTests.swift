@@ -1,7 +1,6 @@
 import Bus
 import Foundation
 import Kernel
-import Logging
 import Processes
 import TestSupport
 import Testing
@@ -110,16 +109,7 @@ struct ForeignServiceTests {
 
     @Test func `its user on the bus may do what it needs, and nothing in the name of others`() async throws {
         let chief = try await home.bus()
-        let service = try await BusConnection.connect(
-            BusConfiguration(
-                url: "nats://127.0.0.1:\(home.natsPort)",
-                name: "quotes",
-                user: "quotes",
-                password: try home.secret("nats-quotes"),
-                inboxPrefix: "_INBOX.quotes"
-            ),
-            logger: Logger(label: "quotes") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let service = try await home.bus(as: "quotes")
         let jetStream = JetStream(connection: chief)
         func last(_ stream: String) async throws -> Int { try await jetStream.streamInfo(stream).lastSequence }
         let (own, foreign) = (try await last("EVT_QUOTES"), try await last("EVT_SOCIAL"))

@@ -151,15 +151,15 @@ final class Installation: Sendable {
         )
     }
 
-    /// A connection with all rights.
-    func bus() async throws -> BusConnection {
+    /// A connection with the rights of a user of the broker; without a name with all rights.
+    func bus(as user: String = "operator") async throws -> BusConnection {
         try await BusConnection.connect(
             BusConfiguration(
                 url: "nats://127.0.0.1:\(natsPort)",
                 name: "end-to-end",
-                user: "operator",
-                password: try secret("nats-operator"),
-                inboxPrefix: "_INBOX.operator"
+                user: user,
+                password: try secret("nats-\(user)"),
+                inboxPrefix: "_INBOX.\(user)"
             ),
             logger: Logger(label: "end-to-end") { _ in SwiftLogNoOpLogHandler() }
         )
