@@ -75,5 +75,6 @@ extension RestartTests {
         #expect(strange.isEmpty, "\(strange.prefix(5))")
         // Health looks every two seconds: it may not have seen anything.
         for path in Self.reads.values { try await eventually("\(path) is answered") { try await person.get(path).status == 200 } }
+        try await eventually("statements of the tests are answered") { try await home.sql("SELECT 1") == "1" }
     }
 }
