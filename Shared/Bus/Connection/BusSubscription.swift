@@ -58,7 +58,7 @@ public final class BusSubscription: Sendable {
                     natsConnection_SubscribeSync(&pointer, handle.pointer, subject)
                 }
             guard status == NATS_OK, let pointer else { return status }
-            let native = NativeSubscription(pointer)
+            let native = NativeSubscription(pointer, subject: subject, socket: handle.socket)
             state.native = native
             state.generation = generation
             if key == nil {
@@ -124,14 +124,39 @@ struct CallbackKey: @unchecked Sendable {
     init(_ pointer: UnsafeMutableRawPointer?) { self.pointer = pointer }
 }
 
-/// One `natsSubscription`, destroyed when the last reference is released.
+/// One `natsSubscription`. When the last reference is released, the loop that reads its messages destroys it.
+///
+/// nats.c 3.4 looks a message's subscription up, releases the lock, and then uses it (its issue 637, fixed in 3.6): whoever destroys it on another
+/// thread meanwhile corrupts the heap. So it is destroyed between two readings.
 final class NativeSubscription: @unchecked Sendable {
     // nats.c locks internally.
     let pointer: OpaquePointer
+    private let socket: LoopSocket
 
-    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+    init(_ pointer: OpaquePointer, subject: String, socket: LoopSocket) {
+        (self.pointer, self.socket) = (pointer, socket)
+        let key = UInt(bitPattern: pointer)
+        Self.subjects.withLock { $0[key] = subject }
+    }
 
-    deinit { natsSubscription_Destroy(pointer) }
+    deinit {
+        let key = UInt(bitPattern: pointer)
+        Self.subjects.withLock { $0[key] = nil }
+        socket.destroy(NativePointer(pointer: pointer))
+    }
+
+    private static let subjects = Mutex<[UInt: String]>([:])
+
+    /// The subject of a subscription that may have been destroyed; nil then.
+    static func subject(of pointer: OpaquePointer) -> String? {
+        let key = UInt(bitPattern: pointer)
+        return subjects.withLock { $0[key] }
+    }
+}
+
+/// A `natsSubscription` that nothing uses any more.
+struct NativePointer: @unchecked Sendable {
+    let pointer: OpaquePointer
 }
 
 /// Passes messages to a closure.

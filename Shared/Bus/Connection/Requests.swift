@@ -41,25 +41,26 @@ extension BusConnection {
     ///   - interval: How long to collect.
     ///   - most: Stops early after this many replies.
     /// - Returns: The replies in the order of their arrival; none without subscribers.
-    /// - Throws: What `publish` throws.
+    /// - Throws: What `publish` throws; `ServiceError` `UNAVAILABLE` when the connection was closed; `CancellationError` when the task was cancelled.
     public func scatter(
         _ subject: String,
         body: [UInt8] = [],
         for interval: Interval,
         atMost most: Int
     ) async throws -> [BusMessage] {
-        let (answers, continuation) = AsyncStream.makeStream(of: BusMessage.self)
-        let inbox = makeInbox()
-        let subscription = try subscribe(inbox) { continuation.yield($0) }
-        defer { subscription.cancel() }
-        try publish(subject, body: body, reply: inbox)
-        let alarm = Alarm(at: Tick.now() + interval, label: "bus.scatter") { continuation.finish() }
-        defer { withExtendedLifetime(alarm) {} }
+        let end = Tick.now() + interval
+        let token = try requests.open(until: end)
+        defer { requests.remove(token) }
+        try requests.keep(token, until: end)
+        try publish(subject, body: body, reply: requests.replySubject(token))
         var collected: [BusMessage] = []
-        for await answer in answers {
-            if answer.brokerStatus == 503, answer.body.isEmpty { break }
-            collected.append(answer)
-            if collected.count >= most { break }
+        while collected.count < most {
+            switch await requests.outcome(of: token) {
+            case .reply(let answer): collected.append(answer)
+            case .noResponders, .expired, .silence: return collected
+            case .cancelled: throw CancellationError()
+            case .failed(let error): throw error
+            }
         }
         return collected
     }

@@ -117,6 +117,7 @@ func natsFailed(
     _ status: natsStatus,
     _ key: UnsafeMutableRawPointer?
 ) {
-    let subject = subscription.flatMap { natsSubscription_GetSubject($0) }.map { String(cString: $0) }
+    // It may have been destroyed since nats.c noted the failure.
+    let subject = subscription.flatMap { NativeSubscription.subject(of: $0) }
     Callbacks.connections.target(key)?.failed(status.text, subject: subject)
 }

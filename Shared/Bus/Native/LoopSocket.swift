@@ -27,6 +27,10 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         var owner: NatsHandle?
         var mailboxes: [LoopMailbox] = []
         var version = 0
+        /// Subscriptions to destroy.
+        var unused: [NativePointer] = []
+        /// Whether the loop no longer serves it.
+        var hasLeft = false
     }
 
     // Only for the thread.
@@ -78,6 +82,16 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         }
     }
 
+    /// Destroys a subscription while the loop reads nothing.
+    func destroy(_ subscription: NativePointer) {
+        let isServed = state.withLock { state in
+            guard !state.hasLeft else { return false }
+            state.unused.append(subscription)
+            return true
+        }
+        if isServed { loop.wake() } else { natsSubscription_Destroy(subscription.pointer) }
+    }
+
     // MARK: what nats.c asks for, from any thread, with its connection locked
 
     /// There is a socket, the first or that of a reconnect.
@@ -109,6 +123,7 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
             ended()
             return .leave
         }
+        destroyUnused()
         guard isReadable, let connection = connection() else { return .stay }
         natsConnection_ProcessReadEvent(connection)
         deliver(connection)
@@ -139,12 +154,24 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     }
 
     func ended() {
-        let left = state.withLock { state in
+        mailboxes = []
+        let (left, last) = state.withLock { state in
             defer { (state.owner, state.mailboxes) = (nil, []) }
-            return state.owner
+            state.hasLeft = true
+            return (state.owner, state.mailboxes)
         }
-        (owner, mailboxes) = (nil, [])
-        withExtendedLifetime(left) {}
+        destroyUnused()
+        owner = nil
+        withExtendedLifetime((left, last)) {}
+    }
+
+    private func destroyUnused() {
+        // Not below the lock: nats.c asks for output meanwhile.
+        let unused = state.withLock { state in
+            defer { state.unused = [] }
+            return state.unused
+        }
+        for subscription in unused { natsSubscription_Destroy(subscription.pointer) }
     }
 
     private func connection() -> OpaquePointer? {
@@ -170,10 +197,9 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     }
 
     private func refresh() {
-        state.withLock { state in
-            guard state.version != version else { return }
-            (mailboxes, version) = (state.mailboxes, state.version)
-        }
+        let changed = state.withLock { state in state.version == version ? nil : (state.mailboxes, state.version) }
+        // Not below the lock: what is released here asks to be destroyed.
+        if let changed { (mailboxes, version) = changed }
     }
 
     private func watchOutput(_ wanted: Bool) {
