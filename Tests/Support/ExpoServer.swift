@@ -57,7 +57,7 @@ package final class ExpoServer: Sendable {
 
     /// Starts one and waits until it listens.
     package static func start() async throws -> ExpoServer {
-        let server = ExpoServer(process: try StandIn("expo"))
+        let server = ExpoServer(process: try await StandIn("expo"))
         try await server.start()
         return server
     }

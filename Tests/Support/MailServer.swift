@@ -46,7 +46,7 @@ package final class MailServer: Sendable {
         -> MailServer
     {
         let server = MailServer(
-            process: try StandIn("mail"),
+            process: try await StandIn("mail"),
             arguments: [encryption.rawValue, login, refusesSender ? "refuse-sender" : ""]
         )
         try await server.start()

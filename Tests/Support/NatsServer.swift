@@ -38,9 +38,7 @@ public final class NatsServer: Sendable {
     ///
     /// - Parameter configuration: further lines of its configuration file, such as accounts.
     public static func start(configuration: String = "") async throws -> NatsServer {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nats-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let server = NatsServer(folder: folder, configuration: configuration)
+        let server = NatsServer(folder: try await makeServerFolder("nats"), configuration: configuration)
         try await server.start()
         return server
     }

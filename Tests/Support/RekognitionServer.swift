@@ -19,7 +19,7 @@ package final class RekognitionServer: Sendable {
 
     /// Starts one and waits until it listens.
     package init() async throws {
-        process = try StandIn("rekognition")
+        process = try await StandIn("rekognition")
         let arguments = [process.folder.path, "0", Self.keyID, Self.secret, Self.region]
         let port = try await process.start("Rekognition/serve.py", arguments, ready: "port")
         url = "http://127.0.0.1:\(String(decoding: port, as: UTF8.self))"

@@ -17,7 +17,7 @@ package final class RevenueCatServer: Sendable {
 
     /// Starts one that knows no customer, and waits until it answers.
     package static func start() async throws -> RevenueCatServer {
-        let process = try StandIn("revenuecat")
+        let process = try await StandIn("revenuecat")
         let report = try await process.start("RevenueCat/serve.py", [process.folder.path], ready: "ready")
         return RevenueCatServer(process: process, port: Int(String(decoding: report, as: UTF8.self)) ?? 0)
     }

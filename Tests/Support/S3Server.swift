@@ -23,7 +23,7 @@ package final class S3Server: Sendable {
     ///
     /// - Parameter checksLinks: checks the signatures of links instead of those in headers, which it can only do for one of the two.
     package static func start(buckets: [String], checksLinks: Bool = false) async throws -> S3Server {
-        let server = S3Server(process: try StandIn("s3"), buckets: buckets, checksLinks: checksLinks)
+        let server = S3Server(process: try await StandIn("s3"), buckets: buckets, checksLinks: checksLinks)
         try await server.start()
         return server
     }

@@ -10,10 +10,9 @@ final class StandIn: Sendable {
     private let child = Mutex<ChildProcess?>(nil)
 
     /// Makes the folder; nothing runs yet.
-    init(_ name: String) throws {
+    init(_ name: String) async throws {
         self.name = name
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(name)-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try await makeServerFolder(name)
     }
 
     deinit {

@@ -19,3 +19,17 @@ public func removeWhenTestsEnd(_ folder: URL) async throws {
         )
     )
 }
+
+/// The folder of this test process: a server's own is in it, so that none is left, however the process ends.
+private let ownFolder = Task {
+    let folder = URL(filePath: try makeTemporaryFolder("streaksnap-tests-", mode: 0o755))
+    try await removeWhenTestsEnd(folder)
+    return folder
+}
+
+/// Makes a folder for a server of these tests.
+///
+/// - Parameter name: the beginning of the folder's name.
+func makeServerFolder(_ name: String) async throws -> URL {
+    URL(filePath: try makeTemporaryFolder("\(name)-", in: try await ownFolder.value.path, mode: 0o755))
+}

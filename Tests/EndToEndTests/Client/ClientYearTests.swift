@@ -3,7 +3,7 @@ import StreakSnapClient
 import TestSupport
 import Testing
 
-/// The year of two friends through the client library only, over a network that loses, repeats and delays (issue 22): every snap counts
+/// The year of two friends through the client library only, over a network that loses, repeats and delays: every snap counts
 /// once for its date.
 @Suite(.timeLimit(.minutes(30))) struct ClientYearTests {
     @Test func `a year over a bad network counts every snap once for its date`() async throws {

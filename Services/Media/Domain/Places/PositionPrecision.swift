@@ -1,6 +1,6 @@
 import Kernel
 
-/// How exactly others see where a post is (issue 20; the author chooses).
+/// How exactly others see where a post is.
 ///
 /// A coarse position is the centre of the cell of a fixed grid that the exact one lies in. Nothing is drawn at random: all posts of a cell
 /// have the same coarse position, so neither many posts nor many questions about one post give more than the cell. It must be the only
