@@ -160,9 +160,9 @@ public struct UnitOfWork: Sendable {
             """
             INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, protects)
             SELECT id, aggregate, subject, trace, request_id, body, protects
-            FROM unnest(\(events.map(\.id)), \(events.map(\.aggregate)), \(events.map(\.subject)), \(events.map(\.trace)),
-                \(events.map(\.requestID)), \(events.map(\.body)), \(rows.map(\.protection)))
-                WITH ORDINALITY AS event (id, aggregate, subject, trace, request_id, body, protects, place)
+            FROM \(rows: .of(events.map(\.id)), .of(events.map(\.aggregate)), .of(events.map(\.subject)),
+                .of(events.map(\.trace)), .of(events.map(\.requestID)), .of(events.map(\.body)), .of(rows.map(\.protection)),
+                .of(Array(rows.indices))) AS event (id, aggregate, subject, trace, request_id, body, protects, place)
             ORDER BY place
             """
         )

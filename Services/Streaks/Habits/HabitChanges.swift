@@ -46,6 +46,41 @@ struct HabitChanges: Sendable {
             )
         }
     }
+
+    /// The same for what is done of one date, whose reply shows what the whole day comes to: how the habits stand is read with the rest, and
+    /// nothing has to be read again after it was written.
+    func entry<Request: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        of habit: HabitID,
+        _ body:
+            @escaping @Sendable (HabitBook, Result<HabitBook.Locked, ServiceError>, HabitStandings) async throws ->
+            HabitEntryReply
+    ) async throws -> Once<HabitEntryReply> {
+        let user = try context.requireUser()
+        return try await habits.knowing(user, context) {
+            try await mutations.once(
+                context,
+                request,
+                loading: { [habits] work, hasKey in
+                    LoadedEntry(
+                        habit: try habits.enqueueOpen(user, habit: habit, if: hasKey, work),
+                        standings: try work.sql.enqueue(HabitStandings.query(of: user, habit))
+                    )
+                },
+                { [habits] work, loaded in
+                    let opened = try await habits.opened(loaded.habit, work)
+                    let standings = try HabitStandings(try await loaded.standings.rows(), of: habit)
+                    return try await body(opened.book, opened.habit, standings)
+                }
+            )
+        }
+    }
+
+    private struct LoadedEntry: Sendable {
+        let habit: QueuedHabit
+        let standings: QueuedStatement
+    }
 }
 
 extension HabitBook {

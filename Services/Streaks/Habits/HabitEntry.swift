@@ -4,21 +4,26 @@ internal import StreaksAPI
 internal import StreaksCore
 internal import StreaksDomain
 
-/// What a change of one date of a habit came to, for its reply: read again after it was written.
+/// What a change of one date of a habit came to, for its reply: made of what the change read and wrote where that suffices, else read again.
 struct HabitEntry {
     let book: HabitBook
     let habit: HabitBook.Locked
+    /// How the habits stood before the change.
+    var standings = HabitStandings()
     let date: CalendarDate
     /// nil: count and statuses are as they were.
     var outcome: HabitOutcome?
     /// The completion that the change was about.
     var completion: CompletionID?
+    /// What it has, if it is new.
+    var details = CompletionDetails()
 
     func reply() async throws -> HabitEntryReply {
+        if let known { return try await reply(known, added) }
         let sql = book.work.sql
         let queued = try completion.map { try sql.enqueue(CompletionReads.completion($0, of: book.user, habit.record.streak)) }
         let day = try await HabitDayReader.day(date, book, .init(including: habit.id))
-        let completion = try await queued?.rows().first.map { try CompletionRecord($0) }
+        let completion = try await queued?.rows().first.map { HabitCompletion(try CompletionRecord($0)) }
         guard let row = day.rows.first(where: { $0.id == habit.id }) else { throw ServiceError.habitNotFound }
         let shown = day.shown.first { $0.row.id == habit.id }
         let summary = day.summary
@@ -29,7 +34,7 @@ struct HabitEntry {
             value: shown?.habit.day.value.value ?? 0,
             targetValue: row.target?.value,
             completions: Int32(clamping: shown?.habit.day.completions ?? 0),
-            completion: completion.map { HabitCompletion($0) },
+            completion: completion,
             currentStreak: Int32(clamping: row.count),
             streakUnit: HabitUnit(row.counts),
             longestStreak: Int32(clamping: row.longest),
@@ -39,6 +44,82 @@ struct HabitEntry {
             week: shown?.habit.week.map { HabitWeekProgress($0) }
         )
     }
+
+    // MARK: without reading
+
+    /// What the change left of a habit that is as of today.
+    private struct Known {
+        let state: HabitState
+        let count: Int
+        let day: HabitOfToday?
+        /// The day of all habits, before and after.
+        let before: HabitDaySummary
+        let after: HabitDaySummary
+    }
+
+    /// nil when something has to be read: an earlier date, or habits that the date has not been brought to.
+    private var known: Known? {
+        guard let change = outcome?.change.change, let state = change.state.habit, let before = change.before.habit,
+            date == book.date.today, state.today == date, before.today == date, !habit.record.isArchived,
+            standings.habits.allSatisfy({ $0.asOf == date }), standings.habits.contains(where: { $0.id == habit.id })
+        else { return nil }
+        let hour = habit.record.details.reminder.map { $0.minute / 60 }
+        func own(_ state: HabitState) -> HabitOfToday? {
+            state.days[date].map { HabitOfToday(day: $0, week: state.week, reminderHour: hour) }
+        }
+        let others = standings.habits.filter { $0.id != habit.id }.compactMap(\.shown)
+        let (was, day) = (own(before), own(state))
+        return Known(
+            state: state,
+            count: change.state.count,
+            day: day,
+            before: HabitDaySummary(others + [was].compactMap(\.self)),
+            after: HabitDaySummary(others + [day].compactMap(\.self))
+        )
+    }
+
+    /// The completion as it was written; nil when it was merged into one that was there.
+    private var added: HabitCompletion? {
+        guard let completion, let written = outcome?.added(completion) else { return nil }
+        return HabitCompletion(
+            id: completion,
+            date: written.date,
+            value: written.amount?.value,
+            note: details.note,
+            mood: details.mood?.name,
+            doneAt: details.doneAt,
+            updatedAt: book.work.now,
+            photoID: standings.photo
+        )
+    }
+
+    private func reply(_ known: Known, _ added: HabitCompletion?) async throws -> HabitEntryReply {
+        var completion = added
+        if added == nil, let id = self.completion {
+            let rows = try await book.work.sql.query(CompletionReads.completion(id, of: book.user, habit.record.streak))
+            completion = try rows.first.map { HabitCompletion(try CompletionRecord($0)) }
+        }
+        let day = known.day?.day
+        let isWeekly = known.state.unit == .weeks
+        return HabitEntryReply(
+            habitID: habit.id,
+            date: date,
+            status: HabitSquare(day?.status),
+            value: day?.value.value ?? 0,
+            targetValue: habit.record.version(on: date).target?.value,
+            completions: Int32(clamping: day?.completions ?? 0),
+            completion: completion,
+            currentStreak: Int32(clamping: known.count),
+            streakUnit: HabitUnit(known.state.unit),
+            longestStreak: Int32(clamping: isWeekly ? known.state.longestWeeks : known.state.longestDates),
+            milestone: outcome?.milestones.last.map { Int32(clamping: $0) },
+            dayComplete: known.after.isComplete && !known.before.isComplete,
+            progress: HabitsProgress(known.after),
+            week: known.day?.week.map { HabitWeekProgress($0) }
+        )
+    }
+
+    // MARK: read again
 
     /// Whether the date was complete before the change: the others are as they are now.
     private func wasComplete(_ day: HabitScreenDay, _ row: DayRepository.HabitRow) -> Bool {

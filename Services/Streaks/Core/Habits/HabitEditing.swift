@@ -54,7 +54,7 @@ extension HabitBook {
             },
             work
         )
-        try bury(zip(all, changes).map { ($0.habit.id, $1) })
+        try bury(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
         try await dropPhotos(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
         var outcomes: [HabitOutcome] = []
         var patches: [CompletionID: CompletionPatch] = [:]
@@ -104,12 +104,13 @@ extension HabitBook {
         try HabitAccountRepository.bury(completions.sorted().map { (.completion, "\($0)") }, stamp, work.sql)
     }
 
-    private func bury(_ changes: [(habit: HabitID, change: PlannedChange)]) throws {
+    private func bury(_ changes: [(habit: HabitID, edits: Edits, change: PlannedChange)]) throws {
         var (gone, back): ([(entity: HabitEntity, key: String)], [(entity: HabitEntity, key: String)]) = ([], [])
-        for (habit, change) in changes {
+        for (habit, edits, change) in changes {
             guard let entries = change.entries.habit else { continue }
             gone += entries.deleted.map { (.completion, "\($0)") } + entries.unskipped.map { (.skip, "\(habit) \($0)") }
-            back += entries.added.compactMap { entry in entry.id.map { (.completion, "\($0)") } }
+            // An id that was made just now was never deleted.
+            if !edits.hasNewIDs { back += entries.added.compactMap { entry in entry.id.map { (.completion, "\($0)") } } }
             back += entries.skipped.map { (.skip, "\(habit) \($0)") }
         }
         try HabitAccountRepository.bury(gone, stamp, work.sql)
@@ -140,6 +141,10 @@ package struct HabitOutcome: Sendable {
     /// The counts that were reached for the first time in this run, highest last.
     package var milestones: [Int] {
         change.change.effects.compactMap { if case .milestone(let count, _, _, _) = $0 { count } else { nil } }
+    }
+    /// A completion that is new; nil when it was merged into another, or there is none of this id.
+    package func added(_ id: CompletionID) -> StreakLedger.Contribution? {
+        change.entries.habit?.added.first { $0.id == id }
     }
     /// The completions that the ledger has on a date now, in the order they came.
     package func completions(on date: CalendarDate) -> [StreakLedger.Contribution] {

@@ -77,10 +77,10 @@ enum HabitDays {
         try sql.enqueue(
             """
             INSERT INTO habit_day (streak_id, on_date, status, value, completions, target, is_open, outcome, due_dates, broke_run)
-            SELECT * FROM unnest(\(days.map(\.0)), \(days.map(\.1)), \(days.map(\.2.status.rawValue)),
-                \(days.map(\.2.value.thousandths)), \(days.map { Int32(clamping: $0.2.completions) }),
-                \(days.map(\.2.target?.thousandths)), \(days.map(\.2.isOpen)), \(days.map(\.2.outcome?.rawValue)),
-                \(days.map { Int32(clamping: $0.2.dueDates) }), \(days.map(\.2.brokeRun)))
+            SELECT * FROM \(rows: .of(days.map(\.0)), .of(days.map(\.1)), .of(days.map(\.2.status.rawValue)),
+                .of(days.map(\.2.value.thousandths)), .of(days.map { Int32(clamping: $0.2.completions) }),
+                .of(days.map(\.2.target?.thousandths)), .of(days.map(\.2.isOpen)), .of(days.map(\.2.outcome?.rawValue)),
+                .of(days.map { Int32(clamping: $0.2.dueDates) }), .of(days.map(\.2.brokeRun))) AS new
             ON CONFLICT (streak_id, on_date) DO UPDATE SET status = EXCLUDED.status, value = EXCLUDED.value,
                 completions = EXCLUDED.completions, target = EXCLUDED.target, is_open = EXCLUDED.is_open,
                 outcome = EXCLUDED.outcome, due_dates = EXCLUDED.due_dates, broke_run = EXCLUDED.broke_run
@@ -94,9 +94,9 @@ enum HabitDays {
         try sql.enqueue(
             """
             INSERT INTO habit_run (streak_id, from_date, through_date, count, counts, ended, ended_on)
-            SELECT * FROM unnest(\(runs.map(\.0)), \(runs.map(\.1.from)), \(runs.map(\.1.through)),
-                \(runs.map { Int32(clamping: $0.1.count) }), \(runs.map(\.1.unit.stored)), \(runs.map { $0.1.end?.stored.kind }),
-                \(runs.map { $0.1.end?.stored.date }))
+            SELECT * FROM \(rows: .of(runs.map(\.0)), .of(runs.map(\.1.from)), .of(runs.map(\.1.through)),
+                .of(runs.map { Int32(clamping: $0.1.count) }), .of(runs.map(\.1.unit.stored)),
+                .of(runs.map { $0.1.end?.stored.kind }), .of(runs.map { $0.1.end?.stored.date })) AS new
             ON CONFLICT (streak_id, from_date) DO UPDATE SET through_date = EXCLUDED.through_date, count = EXCLUDED.count,
                 counts = EXCLUDED.counts, ended = EXCLUDED.ended, ended_on = EXCLUDED.ended_on
             """
@@ -114,10 +114,11 @@ enum HabitDays {
                 week_first = new.week_first, week_last = new.week_last, week_done = new.week_done,
                 week_excused = new.week_excused, week_needed = new.week_needed, week_left = new.week_left,
                 week_is_cut = new.week_is_cut
-            FROM unnest(\(changes.map(\.streak)), \(changes.map(\.isWhole)), \(states.map(\.today)), \(states.map(\.unit.stored)),
-                \(states.map { Int32(clamping: $0.longestDates) }), \(states.map { Int32(clamping: $0.longestWeeks) }),
-                \(weeks.map { $0?.dates.lowerBound }), \(weeks.map { $0?.dates.upperBound }), \(numbers(\.done)),
-                \(numbers(\.excused)), \(numbers(\.needed)), \(numbers(\.left)), \(weeks.map { $0?.isCut }))
+            FROM \(rows: .of(changes.map(\.streak)), .of(changes.map(\.isWhole)), .of(states.map(\.today)),
+                .of(states.map(\.unit.stored)), .of(states.map { Int32(clamping: $0.longestDates) }),
+                .of(states.map { Int32(clamping: $0.longestWeeks) }), .of(weeks.map { $0?.dates.lowerBound }),
+                .of(weeks.map { $0?.dates.upperBound }), .of(numbers(\.done)), .of(numbers(\.excused)), .of(numbers(\.needed)),
+                .of(numbers(\.left)), .of(weeks.map { $0?.isCut }))
                 AS new (streak_id, is_whole, as_of, counts, longest_dates, longest_weeks, week_first, week_last, week_done,
                     week_excused, week_needed, week_left, week_is_cut)
             WHERE habit.streak_id = new.streak_id

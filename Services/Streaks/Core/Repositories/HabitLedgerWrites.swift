@@ -18,7 +18,8 @@ extension HabitLedger {
         guard !starts.isEmpty else { return }
         try sql.enqueue(
             """
-            UPDATE habit SET starts_on = new.date FROM unnest(\(starts.map(\.0)), \(starts.map(\.1))) AS new (streak_id, date)
+            UPDATE habit SET starts_on = new.date
+            FROM \(rows: .of(starts.map(\.0)), .of(starts.map(\.1))) AS new (streak_id, date)
             WHERE habit.streak_id = new.streak_id
             """
         )
@@ -39,8 +40,8 @@ extension HabitLedger {
             try sql.enqueue(
                 """
                 UPDATE habit_completion SET amount = new.amount, sequence = new.sequence, updated_at = \(now)
-                FROM unnest(\(changed.map(\.1.user)), \(changed.map(\.1.id)), \(changed.map(\.1.amount?.thousandths)),
-                    \(changed.map { $0.0?.sequence ?? 0 })) AS new (user_id, id, amount, sequence)
+                FROM \(rows: .of(changed.map(\.1.user)), .of(changed.map(\.1.id)), .of(changed.map(\.1.amount?.thousandths)),
+                    .of(changed.map { $0.0?.sequence ?? 0 })) AS new (user_id, id, amount, sequence)
                 WHERE habit_completion.user_id = new.user_id AND habit_completion.id = new.id
                 """
             )
@@ -55,10 +56,10 @@ extension HabitLedger {
             SELECT person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, \(now), sequence,
                 (SELECT p.photo_id FROM habit h JOIN habit_photo p ON p.user_id = h.user_id AND p.habit_id = h.id
                  WHERE h.streak_id = new.streak AND p.on_date = new.on_date)
-            FROM unnest(\(added.map(\.2.user)), \(added.map(\.2.id)), \(added.map(\.0)), \(added.map(\.2.date)),
-                \(added.map(\.2.amount?.thousandths)), \(details.map(\.note)), \(details.map(\.mood?.rawValue)),
-                \(details.map(\.doneAt)), \(details.map { $0.minute.map { Int32(clamping: $0) } }), \(added.map(\.2.receivedAt)),
-                \(added.map(\.2.recordedAt)), \(added.map { $0.1?.sequence ?? 0 }))
+            FROM \(rows: .of(added.map(\.2.user)), .of(added.map(\.2.id)), .of(added.map(\.0)), .of(added.map(\.2.date)),
+                .of(added.map(\.2.amount?.thousandths)), .of(details.map(\.note)), .of(details.map(\.mood?.rawValue)),
+                .of(details.map(\.doneAt)), .of(details.map { $0.minute.map { Int32(clamping: $0) } }),
+                .of(added.map(\.2.receivedAt)), .of(added.map(\.2.recordedAt)), .of(added.map { $0.1?.sequence ?? 0 }))
                 AS new (person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, sequence)
             """
         )

@@ -52,18 +52,24 @@ struct SoloRepository: Sendable {
         var query: Query = """
             WITH mine AS (\(identity)),
                 base AS (SELECT settled_through FROM streak_checkpoint WHERE streak_id = (SELECT streak_id FROM mine))
-            SELECT streak_id, 1, used_at, user_id, kind::int, from_date, through_date, returned_at, operation_id, NULL::text,
+            SELECT NULL::uuid, 5, since, user_id, NULL::int, NULL::date, NULL::date, NULL::timestamptz, NULL::uuid, zone,
                 NULL::timestamptz, NULL::bigint
-            FROM streak_cover WHERE streak_id = (SELECT streak_id FROM mine)
-            UNION ALL SELECT NULL, 5, since, user_id, NULL, NULL, NULL, NULL, NULL, zone, NULL, NULL
             FROM zone_change WHERE user_id = \(user)
             UNION ALL SELECT NULL, 7, from_at, NULL, NULL, NULL, NULL, until_at, NULL, NULL, declared_at, NULL
             FROM outage WHERE declared_at IS NOT NULL
-            UNION ALL SELECT streak_id, 8, received_at, user_id, NULL, on_date, NULL, recorded_at, NULL, NULL, NULL, NULL
-            FROM contribution WHERE streak_id = (SELECT streak_id FROM mine)
-                AND on_date > coalesce((SELECT settled_through FROM base), \(LedgerRepository.beforeEverything))
             UNION ALL SELECT NULL, 9, NULL, NULL, NULL, settled_through, NULL, NULL, NULL, NULL, NULL, NULL FROM base
             """
+        // A habit has completions instead (`habitEntries`), and nothing covers its dates. Every table that is not asked saves a part of a plan.
+        if policy.habits == nil {
+            query = """
+                \(query) UNION ALL SELECT streak_id, 1, used_at, user_id, kind::int, from_date, through_date, returned_at, operation_id,
+                    NULL, NULL, NULL
+                FROM streak_cover WHERE streak_id = (SELECT streak_id FROM mine)
+                UNION ALL SELECT streak_id, 8, received_at, user_id, NULL, on_date, NULL, recorded_at, NULL, NULL, NULL, NULL
+                FROM contribution WHERE streak_id = (SELECT streak_id FROM mine)
+                    AND on_date > coalesce((SELECT settled_through FROM base), \(LedgerRepository.beforeEverything))
+                """
+        }
         if policy.asksForPlans {
             query = """
                 \(query) UNION ALL SELECT NULL, 6, since, user_id, is_premium::int, NULL, NULL, expires_at, NULL, NULL, NULL, version

@@ -75,12 +75,13 @@ enum StreakRepository {
                 settled_at = new.settled, newest_dates = CASE WHEN new.contributor IS NULL THEN newest_dates ELSE ARRAY(
                     SELECT CASE WHEN member = new.contributor THEN greatest(newest, new.contributed) ELSE newest END
                     FROM unnest(members, newest_dates) WITH ORDINALITY AS each (member, newest, place) ORDER BY place) END
-            FROM unnest(\(changes.map(\.row.id)), \(states.map(\.status.stored)), \(states.map { Int32($0.count) }),
-                \(states.map { Int32($0.longest) }), \(states.map(\.lastCompletedDate)), \(states.map(\.openDate)),
-                \(states.map(\.deadlineAt)), \(states.map(\.atRiskFrom)), \(states.map(\.nextDue)), \(states.map(\.brokenBy)),
-                \(states.map(\.brokenAt)), \(states.map(\.missedDate)), \(changes.map(\.change.ledger.endedAt)),
-                \(changes.map { Int32($0.entries.contributions.count) }), \(states.map(\.asOf)),
-                \(changes.map(\.contribution?.user)), \(changes.map(\.contribution?.date)), \(states.map(\.runStart)))
+            FROM \(rows: .of(changes.map(\.row.id)), .of(states.map(\.status.stored)), .of(states.map { Int32($0.count) }),
+                .of(states.map { Int32($0.longest) }), .of(states.map(\.lastCompletedDate)), .of(states.map(\.openDate)),
+                .of(states.map(\.deadlineAt)), .of(states.map(\.atRiskFrom)), .of(states.map(\.nextDue)),
+                .of(states.map(\.brokenBy)), .of(states.map(\.brokenAt)), .of(states.map(\.missedDate)),
+                .of(changes.map(\.change.ledger.endedAt)), .of(changes.map { Int32($0.entries.contributions.count) }),
+                .of(states.map(\.asOf)), .of(changes.map(\.contribution?.user)), .of(changes.map(\.contribution?.date)),
+                .of(states.map(\.runStart)))
                 AS new (id, status, count, longest, completed, open, deadline, risk, due, breaker, broken, missed, ended, contributions,
                     settled, contributor, contributed, run)
             WHERE streak.id = new.id

@@ -10,7 +10,7 @@ struct CompleteHabit: MutationHandler {
 
     func handle(_ request: CompleteHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
         let (value, increment) = try Self.amounts(request)
-        return try await changes.once(context, request, of: request.habitID) { book, found in
+        return try await changes.entry(context, request, of: request.habitID) { book, found, standings in
             let clock = book.date
             let date = request.date ?? request.doneAt.map { clock.zones.date(at: min($0, clock.now)) } ?? clock.today
             // Time of day comes from real times only (HA-16): what is entered for an earlier date has none unless it says so.
@@ -26,10 +26,12 @@ struct CompleteHabit: MutationHandler {
             let entry = HabitEntry(
                 book: book,
                 habit: habit,
+                standings: standings,
                 date: date,
                 outcome: outcome,
                 // With a target it is merged only when it has nothing to add.
-                completion: habit.record.version(on: date).target == nil ? outcome.merged[id] ?? id : id
+                completion: habit.record.version(on: date).target == nil ? outcome.merged[id] ?? id : id,
+                details: details
             )
             return try await entry.reply()
         }

@@ -9,12 +9,13 @@ struct SkipHabit: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: SkipHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
-        try await changes.once(context, request, of: request.habitID) { book, found in
+        try await changes.entry(context, request, of: request.habitID) { book, found, standings in
             let date = request.date ?? book.date.today
             let habit = try found.get()
             try habit.checkActive(on: date)
             let outcome = try await book.edit(habit, HabitBook.Edits([.skip(date)])).checked()
-            return try await HabitEntry(book: book, habit: habit, date: date, outcome: outcome).reply()
+            let entry = HabitEntry(book: book, habit: habit, standings: standings, date: date, outcome: outcome)
+            return try await entry.reply()
         }
     }
 }

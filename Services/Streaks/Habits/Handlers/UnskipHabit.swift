@@ -9,11 +9,12 @@ struct UnskipHabit: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: UnskipHabitRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
-        try await changes.once(context, request, of: request.habitID) { book, found in
+        try await changes.entry(context, request, of: request.habitID) { book, found, standings in
             let date = request.date ?? book.date.today
             let habit = try found.get()
             let outcome = try await book.edit(habit, HabitBook.Edits([.unskip(date)])).checked()
-            return try await HabitEntry(book: book, habit: habit, date: date, outcome: outcome).reply()
+            let entry = HabitEntry(book: book, habit: habit, standings: standings, date: date, outcome: outcome)
+            return try await entry.reply()
         }
     }
 }

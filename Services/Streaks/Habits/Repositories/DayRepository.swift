@@ -70,20 +70,32 @@ enum DayRepository {
     private static let week: Query =
         "h.week_first, h.week_last, h.week_done, h.week_excused, h.week_needed, h.week_left, h.week_is_cut"
     private static let version: Query = "v.schedule, v.numbers, v.anchor, v.target"
+    private static let versionColumns: Query = "schedule, numbers, anchor, target"
     private static let day: Query =
         "d.status, d.value, d.completions, d.target, d.is_open, d.outcome, d.due_dates, d.broke_run"
+
+    /// The rows of habits. They are found first, and what belongs to each by its key (`OFFSET 0`): no plan reads all streaks, or sorts the
+    /// versions of each habit.
+    private static func habits(of user: UserID, _ condition: Query) -> Query {
+        "SELECT * FROM habit h WHERE h.user_id = \(user) AND \(condition) OFFSET 0"
+    }
 
     static func query(of user: UserID, _ date: Day, _ selection: Selection = Selection()) -> Query {
         let date = date.expression
         return """
             SELECT \(record), \(week), \(version), \(day), \(CompletionRecord.columnsOfC), h.snoozes, h.snooze_date
-            FROM habit h JOIN streak s ON s.id = h.streak_id
+            FROM (\(habits(of: user, selection.condition))) AS h
+            CROSS JOIN LATERAL (SELECT current_count FROM streak WHERE id = h.streak_id OFFSET 0) AS s
             LEFT JOIN habit_day d ON d.streak_id = h.streak_id AND d.on_date = \(date)
-            CROSS JOIN LATERAL (SELECT schedule, numbers, anchor, target FROM habit_version WHERE streak_id = h.streak_id
-                ORDER BY from_date <= \(date) DESC, abs(\(date) - from_date) LIMIT 1) AS v
+            CROSS JOIN LATERAL (
+                (SELECT \(versionColumns) FROM habit_version WHERE streak_id = h.streak_id AND from_date <= \(date)
+                    ORDER BY from_date DESC LIMIT 1)
+                UNION ALL (SELECT \(versionColumns) FROM habit_version WHERE streak_id = h.streak_id AND NOT EXISTS (
+                        SELECT FROM habit_version WHERE streak_id = h.streak_id AND from_date <= \(date))
+                    ORDER BY from_date LIMIT 1) LIMIT 1) AS v
             LEFT JOIN LATERAL (SELECT * FROM habit_completion WHERE d.completions > 0 AND streak_id = h.streak_id
                 AND on_date = \(date) ORDER BY received_at DESC, id DESC LIMIT 1) AS c ON true
-            WHERE h.user_id = \(user) AND \(selection.condition) ORDER BY h.position, h.id
+            ORDER BY h.position, h.id
             """
     }
 
