@@ -22,8 +22,8 @@ extension LedgerRepository {
         try sql.enqueue(
             """
             INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
-            SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.2.user)), \(new.map(\.2.date)), \(new.map(\.2.receivedAt)),
-                \(new.map(\.2.recordedAt)), \(new.map(\.1)))
+            SELECT * FROM \(rows: .of(new.map(\.0)), .of(new.map(\.2.user)), .of(new.map(\.2.date)), .of(new.map(\.2.receivedAt)),
+                .of(new.map(\.2.recordedAt)), .of(new.map(\.1))) AS new
             """
         )
     }
@@ -47,8 +47,8 @@ extension LedgerRepository {
             try sql.enqueue(
                 """
                 INSERT INTO streak_freeze (streak_id, at, granted, operation_id)
-                SELECT * FROM unnest(\(grants.map(\.0)), \(grants.map(\.1.at)), \(grants.map { Int32($0.1.count) }),
-                    \(grants.map(\.1.id)))
+                SELECT * FROM \(rows: .of(grants.map(\.0)), .of(grants.map(\.1.at)), .of(grants.map { Int32($0.1.count) }),
+                    .of(grants.map(\.1.id))) AS new
                 """
             )
         }

@@ -41,8 +41,9 @@ package enum XPLedger {
     package static func enqueue(_ entries: [XPEntry], _ work: UnitOfWork) throws -> XPPosting {
         let statement = try work.sql.enqueue(
             """
-            WITH wanted AS (SELECT * FROM unnest(\(entries.map(\.user)), \(entries.map(\.key)), \(entries.map { Int32($0.amount) }),
-                    \(entries.map(\.cause)), \(entries.map(\.raisesLevel))) AS w (person, name, points, because, raises)),
+            WITH wanted AS (SELECT * FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
+                    .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)))
+                    AS w (person, name, points, because, raises)),
                 added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
                     SELECT person, name, points, because, \(work.now)::timestamptz FROM wanted ORDER BY person, name
                     ON CONFLICT DO NOTHING RETURNING user_id, key, amount),
