@@ -45,6 +45,8 @@ extension Common {
         public static let enrolSecondFactor = AdminActionKind(rawValue: "enrol_second_factor")
         /// Removed a second factor: the own one, or an operator that of an account.
         public static let removeSecondFactor = AdminActionKind(rawValue: "remove_second_factor")
+        /// Used a recovery code instead of one of the authenticator app.
+        public static let useRecoveryCode = AdminActionKind(rawValue: "use_recovery_code")
 
         /// As it is written in JSON.
         public let rawValue: String

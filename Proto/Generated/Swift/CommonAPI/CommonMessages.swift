@@ -37,10 +37,12 @@ public enum AdminActionKind: Wire.OpenEnum {
     case enrolSecondFactor
     /// Removed a second factor: the own one, or an operator that of an account.
     case removeSecondFactor
+    /// Used a recovery code instead of one of the authenticator app.
+    case useRecoveryCode
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .redriveEvents, .declareOutage, .exportAccount, .enrolSecondFactor, .removeSecondFactor]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .redriveEvents, .declareOutage, .exportAccount, .enrolSecondFactor, .removeSecondFactor, .useRecoveryCode]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -64,6 +66,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 17: self = .exportAccount
         case 20: self = .enrolSecondFactor
         case 21: self = .removeSecondFactor
+        case 22: self = .useRecoveryCode
         default: self = .unrecognized(rawValue)
         }
     }
@@ -90,6 +93,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .exportAccount: 17
         case .enrolSecondFactor: 20
         case .removeSecondFactor: 21
+        case .useRecoveryCode: 22
         case .unrecognized(let number): number
         }
     }
@@ -116,6 +120,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .exportAccount: "export_account"
         case .enrolSecondFactor: "enrol_second_factor"
         case .removeSecondFactor: "remove_second_factor"
+        case .useRecoveryCode: "use_recovery_code"
         case .unrecognized(let number): String(number)
         }
     }

@@ -2237,7 +2237,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_r
   (ProtobufCMessageInit) streaksnap__common__v1__redrive_parked_events_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[20] =
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[21] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -2259,11 +2259,12 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_EXPORT_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_EXPORT_ACCOUNT", 17 },
   { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 20 },
   { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 21 },
+  { "ADMIN_ACTION_KIND_USE_RECOVERY_CODE", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_USE_RECOVERY_CODE", 22 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{20, 18},{0, 20}
+{0, 0},{20, 18},{0, 21}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[20] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[21] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
@@ -2285,6 +2286,7 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_SIGN_OUT_ACCOUNT", 6 },
   { "ADMIN_ACTION_KIND_SUSPEND_ACCOUNT", 3 },
   { "ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
+  { "ADMIN_ACTION_KIND_USE_RECOVERY_CODE", 20 },
 };
 const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descriptor =
 {
@@ -2293,9 +2295,9 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  20,
+  21,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  20,
+  21,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
   2,
   streaksnap__common__v1__admin_action_kind__value_ranges,
