@@ -39,12 +39,10 @@ public struct ParkedEvents: Sendable {
     /// - Parameter feature: of this one only; nil: of all.
     /// - Returns: how many will be tried again, counted per feature; 0 when the event is not parked.
     public func redrive(_ id: EventID? = nil, of feature: String? = nil) async throws -> Int {
-        let event: Query = id.map { "event_id = \($0)" } ?? "true"
-        let consumer: Query = feature.map { "feature = \($0)" } ?? "true"
-        return try await database.execute(
+        try await database.execute(
             """
             UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp()
-            WHERE parked_at IS NOT NULL AND \(event) AND \(consumer)
+            WHERE parked_at IS NOT NULL AND event_id = coalesce(\(id), event_id) AND feature = coalesce(\(feature), feature)
             """
         )
     }
