@@ -126,6 +126,10 @@ struct TestEnvironmentTests {
         let folders = {
             try FileManager.default.contentsOfDirectory(atPath: killed.folder.path).filter { $0.hasPrefix("streaksnap-test-") }
         }
+        // Of a killed one nothing stays outside of its folder.
+        let maps = killed.servers.keys.map { (try? String(contentsOfFile: "/proc/\($0)/maps", encoding: .utf8)) ?? "" }
+        let memory = maps.joined()
+        #expect(memory.contains("/pg_dynshmem/mmap.") && !memory.contains("/dev/shm/PostgreSQL."))
         killed.child.signal(SIGKILL)
         try await Self.expectNothingRuns(of: killed)
         let left = try folders()
