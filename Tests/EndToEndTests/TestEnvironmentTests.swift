@@ -112,6 +112,7 @@ struct TestEnvironmentTests {
             ("/worlds", #"{"clock": "yesterday"}"#, "clock"), ("/worlds", #"{"clok": 1}"#, "clok"),
             ("/worlds", #"{"settings": {"nats.url": "x"}}"#, "settings.nats.url"),
             ("/worlds", #"{"settings": {"no.such": "x"}}"#, "settings.no.such"), ("/worlds", "[]", "body"),
+            ("/worlds", #"{"clock": null, "clock": null}"#, "body"), ("/worlds", "{} {}", "body"), ("/worlds", "{", "body"),
         ] {
             let reply = try await kit.ask("POST", path, body)
             #expect(reply.status == 400 && reply.json["error"]["code"].string == "VALIDATION_ERROR", "\(body): \(reply.text)")
