@@ -248,7 +248,7 @@ import Testing
             entries.map(\.detail) == ["", "8 left", "9 left", "instead of another one", "8 left", "9 left", ""],
             "\(entries)"
         )
-        // The owner hears of each: of the code that a removal took, with the removal.
+        // The owner gets a mail of each; of the code that a removal took, that of the removal.
         _ = try await world.mailbox.newest(.secondFactorEnrolled, to: admin.email, count: 2)
         _ = try await world.mailbox.newest(.secondFactorRemoved, to: admin.email)
         _ = try await world.mailbox.newest(.recoveryCodeUsed, to: admin.email, count: 3)

@@ -112,7 +112,7 @@ struct SecondFactors: Sendable {
         guard try await repository.use(recoveryCode: secrets.hash(code), of: account, work.sql) else {
             throw ServiceError.secondFactorInvalid
         }
-        // The row of the factor is locked: nobody uses another one meanwhile.
+        // The row of the factor is locked: no other one is used meanwhile.
         let left = try await repository.state(of: account, work.sql)?.codesLeft ?? 0
         let action = AdminAction(
             id: work.ids.make(),
