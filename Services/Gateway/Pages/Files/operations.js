@@ -61,9 +61,13 @@ function part(title, path, show, list) {
         }
         return { data, more: list && next ? [h("button", { class: "button", data: { key: "more", focus: "more" }, onclick: () => { one.pages += 1; one.load(); } }, "Show more")] : [] };
     }
+    let latest = 0;
     one.load = async () => {
+        const own = latest += 1;
         try {
             const { data, more } = await all();
+            // An answer that was asked for earlier may come later.
+            if (own !== latest) return;
             const focus = place.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
             const isOpen = place.querySelector("details")?.open ?? false;
             const scroll = [...place.querySelectorAll(".frame")].map((frame) => frame.scrollLeft);
@@ -72,7 +76,7 @@ function part(title, path, show, list) {
             place.querySelectorAll(".frame").forEach((frame, index) => { frame.scrollLeft = scroll[index] ?? 0; });
             if (focus) place.querySelector(`[data-focus="${focus}"]`)?.focus({ preventScroll: true });
         } catch (error) {
-            place.replaceChildren(failure(error));
+            if (own === latest) place.replaceChildren(failure(error));
         }
     };
     return one;
@@ -113,7 +117,7 @@ function parked(data, act) {
     const again = (name, key, focus, what, body) => h("button", { class: "button small", data: { key, service: name.split(" ")[0], focus }, onclick: () =>
         question(`Try all of ${name} again?`, `Every parked event of the ${what} gets a fresh start, and what waits behind follows in order.`, [], "Try again", body) }, `Try all of ${name} again`);
     const all = features.flatMap(([service, names]) => [again(service, "redrive-all", `all-${service}`, "service", () => act(service)),
-        ...(names.length > 1 ? names.map((feature) => again(`${service} ${feature}`, "redrive-feature", `all-${service}-${feature}`, "feature", () => act(service, { feature }))) : [])]);
+        ...names.map((feature) => again(`${service} ${feature}`, "redrive-feature", `all-${service}-${feature}`, "feature", () => act(service, { feature })))]);
     const rows = data.events.map(({ service, event: one }) => h("li", { class: "card", data: { event: one.event_id, service } },
         h("div", { class: "head" }, h("strong", {}, `${service} ${one.feature}`), badge(`${one.attempts} attempts`, "bad"), h("span", { class: "quiet number" }, `parked ${when(one.parked_at)}`)),
         h("p", {}, h("code", {}, one.subject)), h("p", {}, "About ", h("code", {}, one.aggregate)), h("p", {}, one.last_error),
