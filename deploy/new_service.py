@@ -19,6 +19,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+# The rule of names is that of Shared/Kernel/ServiceName.swift.
 LONGEST = 30
 # Users of the broker, roles and schemas of the database, packages of protos; FurtherServices.swift has the same.
 TAKEN = {
@@ -191,4 +192,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

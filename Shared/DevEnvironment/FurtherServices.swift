@@ -25,16 +25,10 @@ public struct FurtherService: Sendable, Equatable {
 
     /// Why a text cannot be the name of a further service; nil when it can.
     public static func problem(ofName name: String) -> String? {
-        let rule =
-            "must begin with a lower-case letter and have lower-case letters, digits and single underscores, at most \(longest)"
-        let words = name.split(separator: "_", omittingEmptySubsequences: false)
-        guard name.utf8.count <= longest, let first = name.utf8.first, isLetter(first),
-            words.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { isLetter($0) || isDigit($0) } })
-        else { return rule }
+        guard ServiceName.isValid(name) else { return ServiceName.rule }
         return taken.contains(name) || name.hasPrefix("pg_") ? "is taken" : nil
     }
 
-    private static let longest = 30
     /// Users of the broker, roles and schemas of PostgreSQL, and packages of this repository's protos.
     private static let taken = Set(
         BusPermissions.table.map(\.user) + [

@@ -9,15 +9,17 @@ public struct ParkedEvents: Sendable {
     public init(database: Database) { self.database = database }
 
     /// The oldest first.
-    public func list(limit: Int = 100) async throws -> [ParkedEvent] {
+    ///
+    /// - Parameter after: only those with a higher `position`.
+    public func list(after position: Int64 = 0, limit: Int = 100) async throws -> [ParkedEvent] {
         try await database.query(
             """
-            SELECT event_id, feature, aggregate, subject, attempts, last_error, parked_at FROM event_retry
-            WHERE parked_at IS NOT NULL ORDER BY position LIMIT \(limit)
+            SELECT event_id, feature, aggregate, subject, attempts, last_error, parked_at, position FROM event_retry
+            WHERE parked_at IS NOT NULL AND position > \(position) ORDER BY position LIMIT \(limit)
             """
         ).map { row in
-            let (id, feature, aggregate, subject, attempts, error, parkedAt) = try row.decode(
-                as: (EventID.self, String.self, String.self, String.self, Int.self, String.self, Instant.self)
+            let (id, feature, aggregate, subject, attempts, error, parkedAt, position) = try row.decode(
+                as: (EventID.self, String.self, String.self, String.self, Int.self, String.self, Instant.self, Int64.self)
             )
             return ParkedEvent(
                 id: id,
@@ -26,25 +28,22 @@ public struct ParkedEvents: Sendable {
                 subject: subject,
                 attempts: attempts,
                 lastError: error,
-                parkedAt: parkedAt
+                parkedAt: parkedAt,
+                position: position
             )
         }
     }
 
     /// Gives parked events a fresh start: one, in every feature that parked it, or all when `id` is nil. What waits behind them follows in order.
     ///
+    /// - Parameter feature: of this one only; nil: of all.
     /// - Returns: how many will be tried again, counted per feature; 0 when the event is not parked.
-    public func redrive(_ id: EventID? = nil) async throws -> Int {
-        if let id {
-            return try await database.execute(
-                """
-                UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp()
-                WHERE event_id = \(id) AND parked_at IS NOT NULL
-                """
-            )
-        }
-        return try await database.execute(
-            "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE parked_at IS NOT NULL"
+    public func redrive(_ id: EventID? = nil, of feature: String? = nil) async throws -> Int {
+        try await database.execute(
+            """
+            UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp()
+            WHERE parked_at IS NOT NULL AND event_id = coalesce(\(id), event_id) AND feature = coalesce(\(feature), feature)
+            """
         )
     }
 }
@@ -65,4 +64,6 @@ public struct ParkedEvent: Sendable {
     public let lastError: String
     /// Since when it waits for an operator.
     public let parkedAt: Instant
+    /// Its place among the events of the service: later ones have higher numbers, from 1.
+    public let position: Int64
 }

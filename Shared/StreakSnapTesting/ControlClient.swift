@@ -22,9 +22,9 @@ struct ControlClient: Sendable {
         _ verb: String,
         _ path: String,
         query: [(String, String)] = [],
-        body: [String: ControlValue]? = nil,
+        body: [String: JSONValue]? = nil,
         silence: Duration = .seconds(120)
-    ) async throws -> ControlValue {
+    ) async throws -> JSONValue {
         var parts = URLComponents(url: address.appending(path: path), resolvingAgainstBaseURL: false)
         // Brackets and signs of push tokens and addresses have meanings of their own in a query.
         parts?.percentEncodedQueryItems = query.isEmpty ? nil : query.map { URLQueryItem(name: $0, value: Self.escaped($1)) }
@@ -37,13 +37,13 @@ struct ControlClient: Sendable {
         let reply = try await transport.send(request)
         guard (200..<300).contains(reply.status) else { throw Self.refusal(reply, "\(verb) \(path)") }
         if reply.body.isEmpty { return .null }
-        do { return try JSONDecoder().decode(ControlValue.self, from: reply.body) } catch {
+        do { return try JSONDecoder().decode(JSONValue.self, from: reply.body) } catch {
             throw TestKitError("BAD_REPLY", "\(verb) \(path) was not answered with JSON", status: reply.status)
         }
     }
 
     private static func refusal(_ reply: TransportReply, _ call: String) -> TestKitError {
-        let error = (try? JSONDecoder().decode(ControlValue.self, from: reply.body))?["error"] ?? .null
+        let error = (try? JSONDecoder().decode(JSONValue.self, from: reply.body))?["error"] ?? .null
         return TestKitError(
             error.optionalText("code") ?? "BAD_REPLY",
             error.optionalText("message") ?? "\(call) was answered with status \(reply.status)",

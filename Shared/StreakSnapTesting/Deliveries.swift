@@ -15,7 +15,7 @@ public struct TestPush: Sendable, Hashable {
     /// What it is about.
     public var kind: Notifications.Kind? { data["type"].map { Notifications.Kind(rawValue: $0) } }
 
-    init(_ value: ControlValue) throws {
+    init(_ value: JSONValue) throws {
         to = try value.text("to")
         (title, body) = (value.optionalText("title") ?? "", value.optionalText("body") ?? "")
         if case .object(let members) = value["data"] { data = members.compactMapValues(\.plain) } else { data = [:] }
@@ -38,7 +38,7 @@ public struct TestMail: Sendable, Hashable {
     /// The token in its link, for `verifyEmail` and `resetPassword`; nil without one.
     public var linkToken: String? { text.firstMatch(of: /\/(?:verify|reset)\/([A-Za-z0-9_-]+)/).map { String($0.1) } }
 
-    init(_ value: ControlValue) throws {
+    init(_ value: JSONValue) throws {
         (from, to) = (try value.text("from"), try value.text("to"))
         (subject, text, raw) = (try value.text("subject"), try value.text("text"), try value.text("raw"))
     }
@@ -99,7 +99,7 @@ extension TestWorld {
     /// Removes the mails that were taken so far.
     public func deleteMails() async throws { try await call("DELETE", "/mails") }
 
-    private func deliveries(_ path: String, to: String?, _ count: Int, _ limit: Duration) async throws -> ControlValue {
+    private func deliveries(_ path: String, to: String?, _ count: Int, _ limit: Duration) async throws -> JSONValue {
         var query = [("at_least", String(count)), ("within_seconds", String(Int(limit.inSeconds.rounded(.up))))]
         if let to { query.append(("to", to)) }
         return try await call("GET", path, query: query)

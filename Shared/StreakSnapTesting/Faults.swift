@@ -1,3 +1,5 @@
+import StreakSnapClient
+
 /// A service of a world.
 public enum TestService: String, Sendable, CaseIterable {
     /// Accounts, sessions, profiles.
@@ -50,7 +52,7 @@ extension TestWorld {
     /// Every round trip to the database takes so much longer, 0 to 10 s; 0 ends the fault.
     public func slowDatabase(by delay: Duration) async throws {
         let delay = Int((delay.inSeconds * 1_000).rounded())
-        try await call("PUT", "/database", body: ["delay_ms": .whole(delay)])
+        try await call("PUT", "/database", body: ["delay_ms": .whole(Int64(delay))])
     }
 
     /// The database goes away: connections end, and new ones are refused.
@@ -61,8 +63,8 @@ extension TestWorld {
 
     /// Changes how Expo's push service answers.
     public func setExpo(_ behaviour: ExpoBehaviour) async throws {
-        let body: [String: ControlValue] = [
-            "status": .whole(behaviour.status), "tickets": .object(behaviour.tickets.mapValues { .text($0) }),
+        let body: [String: JSONValue] = [
+            "status": .whole(Int64(behaviour.status)), "tickets": .object(behaviour.tickets.mapValues { .text($0) }),
             "receipts": .object(behaviour.receipts.mapValues { .text($0) }),
         ]
         try await call("PUT", "/expo", body: body)

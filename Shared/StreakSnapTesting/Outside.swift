@@ -1,4 +1,5 @@
 public import Foundation
+import StreakSnapClient
 
 /// What happens at a store, as RevenueCat calls it.
 public enum StoreEvent: String, Sendable {
@@ -46,7 +47,7 @@ extension TestWorld {
         expiresAt: Date? = nil,
         transactionID: String? = nil
     ) async throws -> TestPurchase {
-        var body: [String: ControlValue] = ["user_id": .text(person.id.rawValue), "product_id": .text(product)]
+        var body: [String: JSONValue] = ["user_id": .text(person.id.rawValue), "product_id": .text(product)]
         if let event { body["type"] = .text(event.rawValue) }
         if let expiresAt { body["expires_at"] = .text(Instants.text(expiresAt)) }
         if let transactionID { body["transaction_id"] = .text(transactionID) }
@@ -62,7 +63,7 @@ extension TestWorld {
     ///   - nonce: what the app asked Apple with; nil for none.
     /// - Returns: an identity token for the app `com.example.app`.
     public func appleToken(subject: String, email: String? = nil, nonce: String? = nil) async throws -> String {
-        var body: [String: ControlValue] = ["subject": .text(subject)]
+        var body: [String: JSONValue] = ["subject": .text(subject)]
         if let email { body["email"] = .text(email) }
         if let nonce { body["nonce"] = .text(nonce) }
         return try await call("POST", "/apple-tokens", body: body).text("identity_token")

@@ -1,4 +1,5 @@
 public import Foundation
+import StreakSnapClient
 
 /// The clock of a world. Between moves it runs as the machine's does. It never goes back.
 ///
@@ -26,7 +27,7 @@ public struct TestClock: Sendable {
     /// Moves it forward. Days have 24 hours.
     @discardableResult
     public func advance(days: Int = 0, hours: Int = 0, minutes: Int = 0, seconds: Int = 0) async throws -> Date {
-        try await move(["advance_seconds": .whole(((days * 24 + hours) * 60 + minutes) * 60 + seconds)])
+        try await move(["advance_seconds": .whole(Int64(((days * 24 + hours) * 60 + minutes) * 60 + seconds))])
     }
 
     /// Moves it to the next time at which a clock on the wall shows this.
@@ -51,7 +52,7 @@ public struct TestClock: Sendable {
         return try await set(next)
     }
 
-    private func move(_ body: [String: ControlValue]) async throws -> Date {
+    private func move(_ body: [String: JSONValue]) async throws -> Date {
         let now = try await world.call("PUT", "/clock", body: body).instant("now")
         // Access tokens may have ended: clients of people sign in again when they need to.
         world.moves.next()

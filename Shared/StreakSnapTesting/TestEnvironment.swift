@@ -103,7 +103,7 @@ public struct TestEnvironment: Sendable {
     ///   - settings: of the services by key, `["streaks.snap-window": "enforce"]`. Such a world takes about a second.
     /// - Throws: ``TestKitError``.
     public func world(clock: String? = nil, settings: [String: String] = [:]) async throws -> TestWorld {
-        var body: [String: ControlValue] = [:]
+        var body: [String: JSONValue] = [:]
         if let clock { body["clock"] = .text(clock) }
         if !settings.isEmpty { body["settings"] = .object(settings.mapValues { .text($0) }) }
         return try TestWorld(try await control.call("POST", "/worlds", body: body), control, Self.transport())

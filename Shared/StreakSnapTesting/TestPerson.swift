@@ -20,7 +20,7 @@ public struct TestPerson: Sendable, Identifiable {
 
     private let world: TestWorld
 
-    init(_ reply: ControlValue, _ world: TestWorld) throws {
+    init(_ reply: JSONValue, _ world: TestWorld) throws {
         let id = UserID(try reply.text("user_id"))
         (username, name) = (try reply.text("username"), try reply.text("name"))
         (email, password) = (try reply.text("email"), try reply.text("password"))
@@ -89,8 +89,8 @@ extension TestWorld {
         push: Bool = false,
         timeZone: String = "UTC"
     ) async throws -> [TestPerson] {
-        let body: [String: ControlValue] = [
-            "count": .whole(count), "friends": .flag(friends), "terms": .flag(acceptTerms), "push": .flag(push),
+        let body: [String: JSONValue] = [
+            "count": .whole(Int64(count)), "friends": .flag(friends), "terms": .flag(acceptTerms), "push": .flag(push),
             "time_zone": .text(timeZone),
         ]
         return try await call("POST", "/people", body: body).list("people").map { try TestPerson($0, self) }
@@ -116,7 +116,7 @@ extension TestWorld {
 private actor PersonSessions: SessionStore {
     private let world: TestWorld
     private let user: UserID
-    private let credentials: [String: ControlValue]
+    private let credentials: [String: JSONValue]
     private var session: Session?
     private var moves: Int
 
@@ -141,7 +141,7 @@ private actor PersonSessions: SessionStore {
     func save(_ session: Session?) { (self.session, moves) = (session, world.moves.value) }
 
     /// Its end is unknown, for the client reads the machine's clock: a refused token is what ends it.
-    static func session(_ reply: ControlValue, _ world: TestWorld) throws -> Session {
+    static func session(_ reply: JSONValue, _ world: TestWorld) throws -> Session {
         Session(
             accessToken: try reply.text("access_token"),
             refreshToken: try reply.text("refresh_token"),

@@ -52,7 +52,7 @@ public struct TestWorld: Sendable, Identifiable {
         public let password: String
     }
 
-    init(_ reply: ControlValue, _ control: ControlClient, _ transport: any Transport) throws {
+    init(_ reply: JSONValue, _ control: ControlClient, _ transport: any Transport) throws {
         id = try reply.text("id")
         guard let url = URL(string: try reply.text("url")) else { throw TestKitError("BAD_REPLY", "“url” is no address") }
         self.url = url
@@ -100,8 +100,8 @@ public struct TestWorld: Sendable, Identifiable {
         _ verb: String,
         _ path: String,
         query: [(String, String)] = [],
-        body: [String: ControlValue]? = nil
-    ) async throws -> ControlValue {
+        body: [String: JSONValue]? = nil
+    ) async throws -> JSONValue {
         try await control.call(verb, "/worlds/\(id)\(path)", query: query, body: body)
     }
 }

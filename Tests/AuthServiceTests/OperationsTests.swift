@@ -40,13 +40,6 @@ import Testing
         #expect(services.first { $0.service == "media" }?.replicas.first?.version == "1.0.0")
     }
 
-    @Test func `what can be a service's name is part of a subject, and nothing else is`() {
-        for name in ["auth", "meal_plans", "v2-cache", String(repeating: "a", count: 32)] { #expect(ServiceRoster.isName(name)) }
-        for text in ["", "a.b", "A", "*", ">", "a b", "ä", String(repeating: "a", count: 33)] {
-            #expect(!ServiceRoster.isName(text))
-        }
-    }
-
     @Test func `backlogs are shown of the services that say them, within a bounded time`() async throws {
         let world = try await World.shared.value
         let id = try await park(world)
@@ -79,6 +72,36 @@ import Testing
         let after = try await client.listParkedEvents(ListParkedEventsRequest(service: "auth"), context: Self.admin)
         #expect(!after.events.contains { $0.event?.eventID == id } && after.unanswered.isEmpty)
         _ = try await world.database.execute("DELETE FROM auth.event_retry WHERE event_id = \(id)")
+    }
+
+    @Test func `parked events come page by page, each once, whatever is tried again meanwhile`() async throws {
+        let world = try await World.shared.value
+        let client = OperationsClient(world.bus)
+        var ids: [EventID] = []
+        for _ in 0..<5 { ids.append(try await park(world)) }
+        var (found, cursor, pages): ([EventID], String?, Int) = ([], "", 0)
+        while let place = cursor, pages < 9 {
+            let request = ListParkedEventsRequest(limit: 2, cursor: place)
+            let page = try await client.listParkedEvents(request, context: Self.admin)
+            found += page.events.compactMap { $0.event?.eventID }
+            cursor = page.meta?.nextCursor
+            pages += 1
+            // The last one that was sent: the next page begins behind it none the less.
+            let redrive = RedriveEventsRequest(service: "auth", eventID: found.last)
+            #expect(try await client.redriveEvents(redrive, context: Self.admin).redriven == 1)
+        }
+        #expect(found == ids && pages == 3, "\(found)")
+        _ = try await world.database.execute(
+            "UPDATE auth.event_retry SET parked_at = clock_timestamp() WHERE feature = 'nowhere'"
+        )
+        let other = RedriveEventsRequest(service: "auth", feature: "accounts")
+        #expect(try await client.redriveEvents(other, context: Self.admin).redriven == 0)
+        let feature = RedriveEventsRequest(service: "auth", feature: "nowhere")
+        #expect(try await client.redriveEvents(feature, context: Self.admin).redriven == 5)
+        let noted = "auth: all parked events of nowhere"
+        let rows = try await world.database.query("SELECT 1 FROM auth.admin_action WHERE detail = \(noted)")
+        #expect(rows.count == 1)
+        _ = try await world.database.execute("DELETE FROM auth.event_retry WHERE feature = 'nowhere'")
     }
 
     @Test func `what is no service is refused by name, one that is away is said to be, and only administrators may ask`()

@@ -34,6 +34,20 @@ struct Chaos: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let signals = await StopSignals()
+        let hunt = Task { try await killAndCompare() }
+        // The system that it has started ends with it, and the folder is removed.
+        let stopping = Task {
+            await signals.first()
+            hunt.cancel()
+        }
+        defer { stopping.cancel() }
+        do { try await hunt.value } catch  where hunt.isCancelled {
+            throw ChaosSystem.Failure(description: "stopped by a signal before its end")
+        }
+    }
+
+    private func killAndCompare() async throws {
         let started = ContinuousClock.now
         let folder = try makeTemporaryFolder("streaksnap-chaos-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -84,6 +98,8 @@ struct Chaos: AsyncParsableCommand {
                 try await crowd.signIn()
             }
             try await Self.play(round: round, killer, crowd)
+            // What was broken off is no violation.
+            try Task.checkCancellation()
             outcome.violations += await killer.violations
             outcome.violations += await crowd.violations
             if outcome.violations.isEmpty {

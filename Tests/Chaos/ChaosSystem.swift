@@ -46,15 +46,33 @@ struct ChaosSystem: Sendable {
                 output: folder + "/up.log"
             )
         )
+        do {
+            try await awaitReady(program, ready, folder)
+            return ChaosSystem(
+                folder: folder,
+                api: API(address: "http://127.0.0.1:\(port)"),
+                database: try await openDatabase(folder, logger),
+                binaries: binaries,
+                program: program
+            )
+        } catch {
+            await end(program)
+            throw error
+        }
+    }
+
+    private static func awaitReady(_ program: ChildProcess, _ file: String, _ folder: String) async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(120))
-        while !FileManager.default.fileExists(atPath: ready) {
+        while !FileManager.default.fileExists(atPath: file) {
             guard !program.hasExited, ContinuousClock.now < deadline else {
-                await end(program)
                 let log = (try? String(contentsOfFile: folder + "/up.log", encoding: .utf8)) ?? ""
                 throw Failure(description: "the system did not start: \(log.suffix(4_000))")
             }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+
+    private static func openDatabase(_ folder: String, _ logger: Logger) async throws -> Database {
         let password = try String(contentsOfFile: folder + "/data/secrets/postgres-admin", encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
         let media = try RunningEnvironment(dataFolder: folder + "/data").postgresURL(of: "media")
@@ -68,17 +86,8 @@ struct ChaosSystem: Sendable {
             ),
             logger: logger
         )
-        do { try await database.start() } catch {
-            await end(program)
-            throw error
-        }
-        return ChaosSystem(
-            folder: folder,
-            api: API(address: "http://127.0.0.1:\(port)"),
-            database: database,
-            binaries: binaries,
-            program: program
-        )
+        try await database.start()
+        return database
     }
 
     /// The process of a victim, as it is now; nil while it is being started again. Only children of the system we started.

@@ -33,6 +33,45 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(3)), arguments: TestDepth.pick(quick: [SIGINT], full: [SIGINT, SIGTERM]))
+    func `a run that is asked to stop leaves no process and no folder`(signal: Int32) async throws {
+        let folder = try makeTemporaryFolder("chaos-stop-", mode: 0o755)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let program = try builtProgram("chaos")
+        let places = ["--binaries", program.deletingLastPathComponent().path, "--logs", folder + "/logs"]
+        let chaos = try await ChildProcess.spawn(
+            Command(
+                executable: program.path,
+                arguments: ["--kills", "10000", "--pairs", "2", "--victims", "media"] + places,
+                environment: Command.inherited(["TMPDIR": folder]),
+                output: folder + "/output"
+            )
+        )
+        func output() -> String { (try? String(contentsOfFile: folder + "/output", encoding: .utf8)) ?? "" }
+        func own() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("streaksnap-chaos-") }
+        }
+        // The one is stopped while it kills, the other while its system starts.
+        let isPlaying = signal == SIGINT
+        var processes: [pid_t] = []
+        try await eventually("it has begun", within: .seconds(120)) {
+            guard let data = try own().first.map({ "\(folder)/\($0)/data" }) else { return false }
+            let files =
+                ["postgres/cluster/postmaster.pid", "nats/nats-server.pid"] + (isPlaying ? ["media.pid", "streaks.pid"] : [])
+            processes = files.compactMap { name in
+                (try? String(contentsOfFile: "\(data)/\(name)", encoding: .utf8))?.split(separator: "\n").first.flatMap {
+                    pid_t($0)
+                }
+            }
+            return processes.count == files.count && (!isPlaying || output().contains("round 1: "))
+        }
+        chaos.signal(signal)
+        #expect(await chaos.waitForExit() == 1)
+        #expect(output().contains("stopped by a signal"), "\(output())")
+        #expect(processes.filter { FileManager.default.fileExists(atPath: "/proc/\($0)") } == [])
+        #expect(try own() == [])
+    }
+
     @Test(arguments: [
         (["--kills", "10001"], "--kills must be"), (["--pairs", "0"], "--pairs must be"),
         (["--victims", "media,all"], "--victims must be"), (["--victims", ""], "--victims must be"),

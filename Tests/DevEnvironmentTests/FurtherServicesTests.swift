@@ -1,5 +1,6 @@
 import DevEnvironment
 import Foundation
+import Kernel
 import Processes
 import Testing
 
@@ -123,6 +124,31 @@ import Testing
         #expect(try await sql(url, "CREATE TABLE meal (id integer); SELECT current_schema()").output == "meal_plans\n")
         #expect(try await sql(url, "SELECT count(*) FROM auth.account").status != 0)
         #expect(endpoints.postgresURL(of: "quotes") == nil)
+    }
+
+    @Test func `the script that makes services takes what can be in the file, and nothing else`() async throws {
+        let names = [
+            "meals", "meal_plans", "v2", "x_2_y", String(repeating: "a", count: 30), "", "_meals", "meals_", "meal__plans",
+            "2meals",
+            "Meals", "me.als", "mé", "a b", "a\n", String(repeating: "a", count: 31),
+        ]
+        let folder = URL(filePath: #filePath).appending(path: "../../../deploy").standardizedFileURL.path
+        let program = """
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import new_service
+            for name in sys.argv[2:]:
+                try:
+                    new_service.check_name(name.replace("_", "-"))
+                    print("fine")
+                except new_service.Refusal:
+                    print("refused")
+            """
+        // -B: no compiled files beside the script.
+        let result = try await run("python3", ["-B", "-c", program, folder] + names)
+        let answers = result.text.split(separator: "\n").map(String.init)
+        #expect(answers == names.map { ServiceName.isValid($0) ? "fine" : "refused" }, "\(result.transcript)")
+        #expect(answers.filter { $0 == "fine" }.count == 5)
     }
 
     /// `deploy/dev new-service` refuses what could not be in the file.

@@ -17,7 +17,8 @@ func configuration(_ folder: String, postgresPort: UInt16? = nil) -> DevEnvironm
     DevEnvironmentConfiguration(
         dataFolder: folder,
         postgresPort: postgresPort,
-        postgresSettings: ["fsync": "off", "shared_buffers": "16MB"]
+        // Its memory lies in its folder: in /dev/shm it would outlive a server that was killed.
+        postgresSettings: ["fsync": "off", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap"]
     )
 }
 

@@ -51,7 +51,9 @@ struct AdminOperationTests {
         #expect(found[0]["service"].string == "notifications" && event["feature"].string == "log")
         #expect(event["subject"].string == "evt.social.v1.FriendRequestSent" && event["attempts"].int == 10)
         #expect(event["last_error"].string?.contains("23514") == true, "\(event)")
-        #expect(event.names == ["event_id", "feature", "subject", "aggregate", "attempts", "parked_at", "last_error"])
+        #expect(
+            event.names == ["event_id", "feature", "subject", "aggregate", "attempts", "parked_at", "last_error", "position"]
+        )
         try await eventually("all services say what waits, and this one that an event is parked") {
             let backlog = try await admin.get("/api/admin/backlogs").data["services"].list
             let features = backlog.first { $0["service"].string == "notifications" }?["features"].list ?? []

@@ -17,12 +17,15 @@ struct ConsoleTests {
             "{\"subject_type\":\"user\",\"subject_id\":\"\(ida.id)\",\"reason\":\"spam\",\"description\":\"Again and again.\"}"
         let filed = try await kurt.post("/api/reports", report)
         let reportID = try #require(filed.data["report_id"].string, "\(filed.text)")
-        // In a feature that no replica runs, so that nothing tries it again by itself.
+        // In a feature that no replica runs, so that nothing tries it again by itself; behind a whole page of others.
         let event = UUID().uuidString.lowercased()
         _ = try await home.sql(
             """
+            INSERT INTO social.event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, parked_at)
+            SELECT gen_random_uuid(), 'console', 'console', 'evt.auth.v1.ProfileChanged', '', '', '', 10, clock_timestamp()
+            FROM generate_series(1, 50);
             INSERT INTO social.event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, parked_at, last_error)
-            VALUES ('\(event)', 'nowhere', '\(event)', 'evt.auth.v1.ProfileChanged', '', '', '', 10, clock_timestamp(), 'why it failed')
+            VALUES ('\(event)', 'console', '\(event)', 'evt.auth.v1.ProfileChanged', '', '', '', 10, clock_timestamp(), 'why it failed')
             """
         )
         let text = try await PageScript.play(
@@ -34,6 +37,7 @@ struct ConsoleTests {
             within: .seconds(300)
         )
         #expect(text.hasSuffix("administered\n"), "\(text)")
+        _ = try await home.sql("DELETE FROM social.event_retry WHERE aggregate = 'console'")
         _ = try await home.sql("DELETE FROM social.event_retry WHERE event_id = '\(event)'")
         // What was done in other services has arrived too.
         try await eventually("every action is in the log") {

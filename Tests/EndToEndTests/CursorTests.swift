@@ -49,7 +49,7 @@ struct CursorTests {
                 let free = [
                     "q": "a", "category_id": people.category, "bbox": "0,0,9,9", "geohash": "u", "since": "2026-01-01T00:00:00Z",
                     "author": people.ann.id, "admin_id": people.ann.id, "user_id": people.ann.id, "lat": "1&lon=1&radius=9",
-                    "lon": "1&lat=1&radius=9", "radius": "9&lat=1&lon=1",
+                    "lon": "1&lat=1&radius=9", "radius": "9&lat=1&lon=1", "service": "social",
                 ]
                 if let free = free[name] {
                     if parameter["required"].bool == true { required += "\(name)=\(free)&" } else { filters[name] = [free] }
@@ -133,6 +133,14 @@ struct CursorTests {
             INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
             SELECT streak_id, user_id, on_date - 1, received_at, recorded_at, gen_random_uuid()
             FROM streaks.contribution WHERE streak_id = '\(streak)'
+            """
+        )
+        // In a feature that no replica runs, so that nothing tries them again by itself.
+        _ = try await home.sql(
+            """
+            INSERT INTO social.event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, parked_at)
+            SELECT gen_random_uuid(), 'nowhere', 'pages', 'evt.auth.v1.ProfileChanged', '', '', '', 10, clock_timestamp()
+            FROM generate_series(1, 2)
             """
         )
         let (habit, category) = try await habits(of: ann)

@@ -112,6 +112,7 @@ struct TestEnvironmentTests {
             ("/worlds", #"{"clock": "yesterday"}"#, "clock"), ("/worlds", #"{"clok": 1}"#, "clok"),
             ("/worlds", #"{"settings": {"nats.url": "x"}}"#, "settings.nats.url"),
             ("/worlds", #"{"settings": {"no.such": "x"}}"#, "settings.no.such"), ("/worlds", "[]", "body"),
+            ("/worlds", #"{"clock": null, "clock": null}"#, "body"), ("/worlds", "{} {}", "body"), ("/worlds", "{", "body"),
         ] {
             let reply = try await kit.ask("POST", path, body)
             #expect(reply.status == 400 && reply.json["error"]["code"].string == "VALIDATION_ERROR", "\(body): \(reply.text)")
@@ -126,6 +127,10 @@ struct TestEnvironmentTests {
         let folders = {
             try FileManager.default.contentsOfDirectory(atPath: killed.folder.path).filter { $0.hasPrefix("streaksnap-test-") }
         }
+        // Of a killed one nothing stays outside of its folder.
+        let maps = killed.servers.keys.map { (try? String(contentsOfFile: "/proc/\($0)/maps", encoding: .utf8)) ?? "" }
+        let memory = maps.joined()
+        #expect(memory.contains("/pg_dynshmem/mmap.") && !memory.contains("/dev/shm/PostgreSQL."))
         killed.child.signal(SIGKILL)
         try await Self.expectNothingRuns(of: killed)
         let left = try folders()

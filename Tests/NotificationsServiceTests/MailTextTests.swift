@@ -11,6 +11,7 @@ struct MailTextTests {
         .emailChangeConfirm(link: "https://example.com/verify/def"), .emailChangeNotice(newAddress: "b…@example.org"),
         .passwordChanged, .deletionScheduled(at: at), .deletionUndone,
         .purchaseReceipt(product: "100 coins", price: "4.99 EUR", order: "GPA.1234", at: at),
+        .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed(left: 9),
     ]
 
     @Test(arguments: MailLanguage.allCases)
@@ -45,6 +46,13 @@ struct MailTextTests {
         ("den", .english),
     ]) func `a locale picks the language`(locale: String, language: MailLanguage) {
         #expect(MailLanguage(locale: locale) == language)
+    }
+
+    @Test(arguments: MailLanguage.allCases)
+    func `a mail about a recovery code says how many are left, and what to do after the last one`(language: MailLanguage) {
+        let (some, none) = (MailText(.recoveryCodeUsed(left: 9), language), MailText(.recoveryCodeUsed(left: 0), language))
+        #expect(some.plain.contains("9") && some.html.contains("9"))
+        #expect(!none.plain.contains("0") && none.paragraphs.last != some.paragraphs.last)
     }
 
     @Test func `values cannot become markup, lines or headers`() {

@@ -76,13 +76,23 @@ struct ServiceOperationTests {
                 let first = try #require(events.first)
                 #expect(first.feature == "all" && first.subject == "evt.other.v1.Tested" && first.aggregate == "one")
                 #expect(first.attempts == 10 && first.lastError == "why" && first.parkedAt != nil)
-                #expect(try await bus.call(list, ParkedEventsRequest(limit: 2), context: Self.admin).events.count == 2)
+                let page = try await bus.call(list, ParkedEventsRequest(limit: 2), context: Self.admin).events
+                #expect(page.count == 2 && page[0].position > 0 && page[0].position < page[1].position)
+                let rest = ParkedEventsRequest(limit: 2, after: page[1].position)
+                #expect(try await bus.call(list, rest, context: Self.admin).events.map(\.eventID) == [EventID(high: 7, low: 2)])
 
                 let redrive = OperationMethods.redriveParkedEvents(of: "tester")
                 let one = RedriveParkedEventsRequest(eventID: first.eventID)
                 #expect(try await bus.call(redrive, one, context: Self.admin).redriven == 1)
                 #expect(try await bus.call(redrive, one, context: Self.admin).redriven == 0, "it is not parked any more")
-                #expect(try await bus.call(redrive, RedriveParkedEventsRequest(), context: Self.admin).redriven == 2)
+                let other = RedriveParkedEventsRequest(feature: "other")
+                #expect(try await bus.call(redrive, other, context: Self.admin).redriven == 0, "it has parked none")
+                let second = RedriveParkedEventsRequest(eventID: events[1].eventID, feature: "all")
+                #expect(try await bus.call(redrive, second, context: Self.admin).redriven == 1)
+                let feature = RedriveParkedEventsRequest(feature: "all")
+                #expect(try await bus.call(redrive, feature, context: Self.admin).redriven == 1)
+                try await fixture.database.execute("UPDATE event_retry SET parked_at = clock_timestamp()")
+                #expect(try await bus.call(redrive, RedriveParkedEventsRequest(), context: Self.admin).redriven == 3)
                 #expect(try await bus.call(list, ParkedEventsRequest(), context: Self.admin).events.isEmpty)
 
                 for role in [Principal.Role.user, .service] {

@@ -38,7 +38,11 @@ struct SoakSystem {
         let environment = DevEnvironment(
             DevEnvironmentConfiguration(
                 dataFolder: "\(folder)/data",
-                postgresSettings: ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
+                postgresSettings: [
+                    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+                    // In the folder: in /dev/shm it would outlive a server that was killed.
+                    "dynamic_shared_memory_type": "mmap",
+                ]
             ),
             logger: logger
         )

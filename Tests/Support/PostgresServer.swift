@@ -142,6 +142,8 @@ public final class PostgresServer: Sendable {
     private var command: Command {
         let options = [
             "listen_addresses=", "unix_socket_directories=\(folder.path)", "shared_buffers=32MB", "max_connections=500",
+            // Its memory lies in its folder: in /dev/shm it would outlive a server that a test has killed.
+            "dynamic_shared_memory_type=mmap",
         ]
         return Command(
             executable: Self.binary("postgres"),

@@ -56,6 +56,41 @@ struct ProtoFieldTests {
         #expect(Self.texts.keys.filter { !known.contains($0) } == [], "remove what is not there any more")
     }
 
+    /// Parts of what auth answers that the pages do not show as JSON.
+    private static let withoutExample: Set<String> = [
+        "LinkPage.html", "AppFile.json", "AppFile.status", "ExportMyDataReply.json", "ExportMyDataReply.url",
+        "ExportMyDataReply.status",
+        // Between services.
+        "MailRecipient.address", "MailRecipient.locale", "ProfileState.version", "ProfileState.username",
+        "ProfileState.display_name",
+        "ProfileState.avatar_key", "ProfileState.time_zone", "ProfileState.verified_email", "ProfileState.terms_version",
+        "ProfileState.window_start_hour",
+    ]
+
+    @Test func `texts and numbers that auth answers have an example`() {
+        let protos = tree.files(below: "Proto/streaksnap/auth/", ending: ".proto").filter { !$0.path.hasSuffix("_events.proto") }
+        var fields: Set<String> = []
+        let violations = protos.flatMap { file -> [Violation] in
+            let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+            var message = ""
+            return lines.indices.compactMap { index in
+                if let head = lines[index].firstMatch(of: #/^message (\w+)/#) { message = String(head.1) }
+                guard let field = lines[index].firstMatch(of: #/^  (?:optional |repeated )?(?:string|int32|int64) (\w+) = /#),
+                    !message.hasSuffix("Request")
+                else { return nil }
+                let name = "\(message).\(field.1)"
+                fields.insert(name)
+                let end = lines[index...].firstIndex { $0.hasSuffix(";") } ?? index
+                let options = lines[index...end].joined(separator: " ")
+                let isShown = options.contains("example") || options.contains("id: \"") || options.contains("date: true")
+                guard !isShown, !Self.withoutExample.contains(name) else { return nil }
+                return Violation(path: file.path, line: index + 1, problem: "\(name) has no example")
+            }
+        }
+        expectNone(violations, "The pages show what a reply looks like.")
+        #expect(fields.count > 40 && fields.isSuperset(of: Self.withoutExample), "the rule finds the fields")
+    }
+
     @Test func `finds fields by their names, also over several lines`() {
         let proto = """
             message Card {

@@ -72,6 +72,7 @@ package enum AccountsFeature {
                         Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql),
                         Migration(version: 2, name: "admin_actions", sql: PackageResources.V0002_admin_actions_sql),
                         Migration(version: 3, name: "second_factor", sql: PackageResources.V0003_second_factor_sql),
+                        Migration(version: 4, name: "recovery_code_mail", sql: PackageResources.V0004_recovery_code_mail_sql),
                     ]
                 )
             ],

@@ -59,6 +59,7 @@ struct AccountsParts {
             accounts: core.accounts,
             failures: loginFailures,
             secrets: SecondFactorSecrets(secret: secret),
+            mails: mails,
             rule: try AccountsFeature.secondFactorRule(settings),
             clock: environment.clock,
             codeClock: SystemClock(),

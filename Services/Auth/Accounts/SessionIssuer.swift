@@ -29,7 +29,7 @@ struct SessionIssuer: Sendable {
         guard let account = try await core.accounts.lockShared(id, work.sql) else { throw ServiceError.invalidCredentials }
         guard verified == nil || account.passwordHash == verified else { throw PasswordChanged() }
         try await requireUsable(id, work)
-        try await factors.require(proof, of: id, work)
+        try await factors.require(proof, of: account, work)
         let session: SessionID = work.ids.make()
         let token = refreshTokens.first()
         try await sessions.insert(

@@ -19,24 +19,15 @@ struct ServiceRoster: Sendable {
         let decoder = JSONDecoder()
         let found = replies.compactMap { try? decoder.decode(ServiceStatistics.self, from: Data($0.body)) }
         var services = Dictionary(uniqueKeysWithValues: Self.product.map { ($0, [ServiceStatistics]()) })
-        for replica in found where Self.isName(replica.name) { services[replica.name, default: []].append(replica) }
+        for replica in found where ServiceName.isValid(replica.name) { services[replica.name, default: []].append(replica) }
         return services
     }
 
     /// Whether there is such a service.
     func knows(_ service: String) async throws -> Bool {
-        guard Self.isName(service) else { return false }
+        guard ServiceName.isValid(service) else { return false }
         if Self.product.contains(service) { return true }
         return try await replicas()[service] != nil
-    }
-
-    /// Whether a text can be a service's name: it becomes part of a subject.
-    static func isName(_ text: String) -> Bool {
-        (1...32).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-            }
     }
 }
 

@@ -18,6 +18,12 @@ public enum MailContent: Hashable, Sendable {
     case deletionUndone
     /// A purchase; in words for the reader.
     case purchaseReceipt(product: String, price: String, order: String, at: Instant)
+    /// The account has got a second factor, or another one.
+    case secondFactorEnrolled
+    /// The account has no second factor any more.
+    case secondFactorRemoved
+    /// A recovery code was used instead of the second factor; how many are left.
+    case recoveryCodeUsed(left: Int)
 }
 
 /// A language that mails are written in.

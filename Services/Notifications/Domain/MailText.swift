@@ -32,7 +32,7 @@ public struct MailText: Hashable, Sendable {
         }
     }
 
-    private init(
+    init(
         _ language: MailLanguage,
         _ subject: String,
         _ paragraphs: [String],
@@ -54,10 +54,10 @@ public struct MailText: Hashable, Sendable {
     }
 
     private static let ignoreInEnglish = "If you did not ask for this, ignore this mail: nothing changes."
-    private static let protectInEnglish =
+    static let protectInEnglish =
         "If this was not you, set a new password in the app at once (“New password”), and write to our support."
     private static let ignoreInGerman = "Wenn du das nicht angefordert hast, ignoriere diese Mail: Es ändert sich nichts."
-    private static let protectInGerman =
+    static let protectInGerman =
         "Wenn du das nicht warst, setze sofort in der App ein neues Passwort („Neues Passwort“) und schreibe unserem Support."
 
     private static func english(_ content: MailContent) -> MailText {
@@ -121,6 +121,8 @@ public struct MailText: Hashable, Sendable {
             )
         case .purchaseReceipt(let product, let price, let order, let at):
             return englishReceipt(of: product, price: price, order: order, at: at)
+        case .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed:
+            return englishSecondFactor(content)
         }
     }
 
@@ -195,6 +197,8 @@ public struct MailText: Hashable, Sendable {
             )
         case .purchaseReceipt(let product, let price, let order, let at):
             return germanReceipt(of: product, price: price, order: order, at: at)
+        case .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed:
+            return germanSecondFactor(content)
         }
     }
 

@@ -26,6 +26,11 @@ extension MailContent {
         case .purchaseReceipt where !values.product.isEmpty:
             guard let at = values.at else { return nil }
             self = .purchaseReceipt(product: values.product, price: values.price, order: values.order, at: at)
+        case .secondFactorEnrolled: self = .secondFactorEnrolled
+        case .secondFactorRemoved: self = .secondFactorRemoved
+        case .recoveryCodeUsed:
+            guard let left = values.recoveryCodesLeft else { return nil }
+            self = .recoveryCodeUsed(left: Int(left))
         default: return nil
         }
     }

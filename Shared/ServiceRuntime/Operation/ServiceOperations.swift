@@ -57,7 +57,7 @@ struct ServiceOperations: Sendable {
     private func parked(_ request: ParkedEventsRequest) async throws -> ParkedEventsReply {
         let limit = request.limit == 0 ? 100 : min(Int(request.limit), Self.mostParked)
         return ParkedEventsReply(
-            events: try await ParkedEvents(database: database).list(limit: limit).map { event in
+            events: try await ParkedEvents(database: database).list(after: request.after, limit: limit).map { event in
                 ParkedEventEntry(
                     eventID: event.id,
                     feature: event.feature,
@@ -65,7 +65,8 @@ struct ServiceOperations: Sendable {
                     aggregate: event.aggregate,
                     attempts: Int32(clamping: event.attempts),
                     parkedAt: event.parkedAt,
-                    lastError: event.lastError
+                    lastError: event.lastError,
+                    position: event.position
                 )
             }
         )
@@ -74,12 +75,12 @@ struct ServiceOperations: Sendable {
     private func redrive(_ request: RedriveParkedEventsRequest, _ admin: UserID, _ context: CallContext) async throws
         -> RedriveParkedEventsReply
     {
-        let count = try await ParkedEvents(database: database).redrive(request.eventID)
+        let count = try await ParkedEvents(database: database).redrive(request.eventID, of: request.feature)
         logger.notice(
             "an administrator has parked events tried again",
             metadata: [
-                "admin": "\(admin)", "event": "\(request.eventID.map { "\($0)" } ?? "all")", "redriven": "\(count)",
-                "request-id": "\(context.requestID)",
+                "admin": "\(admin)", "event": "\(request.eventID.map { "\($0)" } ?? "all")",
+                "feature": "\(request.feature ?? "all")", "redriven": "\(count)", "request-id": "\(context.requestID)",
             ]
         )
         return RedriveParkedEventsReply(redriven: Int64(count))

@@ -9,9 +9,9 @@ extension Auth {
         public static let listReplicas = Endpoint<Auth.ListReplicasRequest, Auth.ListReplicasReply>(Route(name: "Operations.ListReplicas", verb: "GET", path: "/api/admin/replicas", auth: .admin))
         /// What waits at every service: events to be published and consumed, events whose handler failed, and work that is due.
         public static let listBacklogs = Endpoint<Auth.ListBacklogsRequest, Auth.ListBacklogsReply>(Route(name: "Operations.ListBacklogs", verb: "GET", path: "/api/admin/backlogs", auth: .admin))
-        /// Events whose handler failed too often, without their bodies: at most 100 of each service, the oldest first.
+        /// Events whose handler failed too often, without their bodies: by service, the oldest first.
         public static let listParkedEvents = Endpoint<Auth.ListParkedEventsRequest, Auth.ListParkedEventsReply>(Route(name: "Operations.ListParkedEvents", verb: "GET", path: "/api/admin/parked-events", auth: .admin))
-        /// Has one parked event of a service, or all of them, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
+        /// Has one parked event of a service, or all of it or of one of its features, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
         /// is not counted. What waits behind them follows in order.
         public static let redriveEvents = Endpoint<Auth.RedriveEventsRequest, Auth.RedriveEventsReply>(Route(name: "Operations.RedriveEvents", verb: "POST", path: "/api/admin/parked-events/redrive", body: .all, auth: .admin))
     }

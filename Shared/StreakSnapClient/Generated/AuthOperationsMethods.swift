@@ -37,39 +37,55 @@ extension Auth {
             )
         }
 
-        /// Events whose handler failed too often, without their bodies: at most 100 of each service, the oldest first.
+        /// Events whose handler failed too often, without their bodies: by service, the oldest first.
         ///
         /// - Parameters:
         ///   - service: Of this service only.
+        ///   - limit: 50 when absent; above 100 is taken as 100.
+        ///   - cursor: `cursor`.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listParkedEvents(
             service: String? = nil,
+            limit: Int = 0,
+            cursor: String = "",
             options: CallOptions = .standard
         ) async throws -> Auth.ListParkedEventsReply {
             try await client.call(
                 Auth.OperationsEndpoints.listParkedEvents,
-                Auth.ListParkedEventsRequest(service: service), options: options
+                Auth.ListParkedEventsRequest(service: service, limit: limit, cursor: cursor), options: options
             )
         }
 
-        /// Has one parked event of a service, or all of them, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
+        /// The pages of ``listParkedEvents``, each asked for when the one before has been read.
+        public func listParkedEventsPages(service: String? = nil, limit: Int = 0, options: CallOptions = .standard) -> Pages<Auth.ListParkedEventsReply> {
+            Pages { [client] cursor in
+                var request = Auth.ListParkedEventsRequest(service: service, limit: limit)
+                request.cursor = cursor
+                let reply = try await client.call(Auth.OperationsEndpoints.listParkedEvents, request, options: options.forRead)
+                return (reply, reply.meta?.nextCursor)
+            }
+        }
+
+        /// Has one parked event of a service, or all of it or of one of its features, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
         /// is not counted. What waits behind them follows in order.
         ///
         /// - Parameters:
         ///   - service: `service`.
         ///   - eventID: One event, in every feature that parked it; all of the service when absent.
+        ///   - feature: Of this feature only.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `SERVICE_AWAY`.
         @discardableResult
         public func redriveEvents(
             service: String,
             eventID: EventID? = nil,
+            feature: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.RedriveEventsReply {
             try await client.call(
                 Auth.OperationsEndpoints.redriveEvents,
-                Auth.RedriveEventsRequest(service: service, eventID: eventID), options: options
+                Auth.RedriveEventsRequest(service: service, eventID: eventID, feature: feature), options: options
             )
         }
     }

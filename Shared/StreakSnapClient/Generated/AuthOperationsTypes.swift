@@ -219,22 +219,32 @@ extension Auth {
     public struct ListParkedEventsRequest: Codable, Hashable, Sendable {
         /// Of this service only.
         public var service: String?
+        /// 50 when absent; above 100 is taken as 100.
+        public var limit: Int
+        /// `cursor`.
+        public var cursor: String
 
         /// The given fields set, the others unset.
-        public init(service: String? = nil) {
+        public init(service: String? = nil, limit: Int = 0, cursor: String = "") {
             self.service = service
+            self.limit = limit
+            self.cursor = cursor
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.service = try json.optional("service")
+            self.limit = try json.value("limit", or: 0)
+            self.cursor = try json.value("cursor", or: "")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("service", service)
+            try json.put("limit", limit)
+            try json.put("cursor", cursor)
         }
     }
 
@@ -242,13 +252,16 @@ extension Auth {
     public struct ListParkedEventsReply: Codable, Hashable, Sendable {
         /// By service, the oldest first.
         public var events: [Auth.ParkedEvent]
-        /// Services that did not say within a second what is parked.
+        /// Services that did not say within a second what is parked: their events are missing. A later page asks only the services that it can be of.
         public var unanswered: [String]
+        /// `meta`.
+        public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
-        public init(events: [Auth.ParkedEvent] = [], unanswered: [String] = []) {
+        public init(events: [Auth.ParkedEvent] = [], unanswered: [String] = [], meta: Common.PageMeta? = nil) {
             self.events = events
             self.unanswered = unanswered
+            self.meta = meta
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -256,6 +269,7 @@ extension Auth {
             let json = try JSONObject(decoder)
             self.events = try json.value("events", or: [])
             self.unanswered = try json.value("unanswered", or: [])
+            self.meta = try json.optional("meta")
         }
 
         /// Writes JSON without what is unset.
@@ -263,6 +277,7 @@ extension Auth {
             var json = JSONWriter(encoder)
             try json.put("events", events)
             try json.put("unanswered", unanswered)
+            try json.put("meta", meta)
         }
     }
 
@@ -300,11 +315,14 @@ extension Auth {
         public var service: String
         /// One event, in every feature that parked it; all of the service when absent.
         public var eventID: EventID?
+        /// Of this feature only.
+        public var feature: String?
 
         /// The given fields set, the others unset.
-        public init(service: String, eventID: EventID? = nil) {
+        public init(service: String, eventID: EventID? = nil, feature: String? = nil) {
             self.service = service
             self.eventID = eventID
+            self.feature = feature
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -312,6 +330,7 @@ extension Auth {
             let json = try JSONObject(decoder)
             self.service = try json.value("service", or: "")
             self.eventID = try json.text("event_id")
+            self.feature = try json.optional("feature")
         }
 
         /// Writes JSON without what is unset.
@@ -319,6 +338,7 @@ extension Auth {
             var json = JSONWriter(encoder)
             try json.put("service", service)
             try json.put("event_id", eventID)
+            try json.put("feature", feature)
         }
     }
 
@@ -343,5 +363,11 @@ extension Auth {
             var json = JSONWriter(encoder)
             try json.put("redriven", redriven)
         }
+    }
+}
+
+extension Auth.ListParkedEventsReply: LiftedReply {
+    mutating func lift(_ json: JSONObject) throws {
+        self.meta = try json.optional("meta")
     }
 }

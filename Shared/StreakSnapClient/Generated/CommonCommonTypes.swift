@@ -45,6 +45,8 @@ extension Common {
         public static let enrolSecondFactor = AdminActionKind(rawValue: "enrol_second_factor")
         /// Removed a second factor: the own one, or an operator that of an account.
         public static let removeSecondFactor = AdminActionKind(rawValue: "remove_second_factor")
+        /// Used a recovery code instead of one of the authenticator app.
+        public static let useRecoveryCode = AdminActionKind(rawValue: "use_recovery_code")
 
         /// As it is written in JSON.
         public let rawValue: String
@@ -266,9 +268,12 @@ extension Common {
         public var parkedAt: Date?
         /// How it failed last.
         public var lastError: String
+        /// Its place among the events of the service: later ones have higher numbers. 0 when the service does not say it; then what is beyond one reply
+        /// cannot be asked for.
+        public var position: Int64
 
         /// The given fields set, the others unset.
-        public init(eventID: EventID, feature: String, subject: String, aggregate: String = "", attempts: Int = 0, parkedAt: Date? = nil, lastError: String = "") {
+        public init(eventID: EventID, feature: String, subject: String, aggregate: String = "", attempts: Int = 0, parkedAt: Date? = nil, lastError: String = "", position: Int64 = 0) {
             self.eventID = eventID
             self.feature = feature
             self.subject = subject
@@ -276,6 +281,7 @@ extension Common {
             self.attempts = attempts
             self.parkedAt = parkedAt
             self.lastError = lastError
+            self.position = position
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -288,6 +294,7 @@ extension Common {
             self.attempts = try json.value("attempts", or: 0)
             self.parkedAt = try json.optional("parked_at")
             self.lastError = try json.value("last_error", or: "")
+            self.position = try json.value("position", or: 0)
         }
 
         /// Writes JSON without what is unset.
@@ -300,6 +307,7 @@ extension Common {
             try json.put("attempts", attempts)
             try json.put("parked_at", parkedAt)
             try json.put("last_error", lastError)
+            try json.put("position", position)
         }
     }
 }

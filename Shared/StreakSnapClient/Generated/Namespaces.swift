@@ -35,7 +35,8 @@ extension StreakSnap {
     public var links: Auth.LinksMethods { Auth.LinksMethods(self) }
     /// The second factor of administrators: codes of an authenticator app (TOTP, RFC 6238: HMAC-SHA-1, 6 digits, steps of 30 s). An account that has
     /// one signs in with its password, or with Apple, and a code. Where one is required, an administrator without is refused all that only
-    /// administrators may do (`SECOND_FACTOR_ENROLMENT_REQUIRED`), but not these routes. Each change is an entry of the audit log.
+    /// administrators may do (`SECOND_FACTOR_ENROLMENT_REQUIRED`), but not these routes. Each change, and each recovery code that is used, is an entry
+    /// of the audit log, and the owner gets a mail of it.
     /// A wrong code counts as a failed sign-in of the account: after ten within 15 minutes no sign-in is answered. A code works once, and with it every
     /// older one is used up.
     public var secondFactor: Auth.SecondFactorMethods { Auth.SecondFactorMethods(self) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Any JSON: requests on their way into path, query, form or body.
-enum JSONValue: Codable, Hashable, Sendable {
+/// Any JSON: requests on their way into path, query, form or body, and the control API of private systems (`StreakSnapTesting`).
+package enum JSONValue: Codable, Hashable, Sendable {
     case null
     case flag(Bool)
     case whole(Int64)
@@ -10,7 +10,7 @@ enum JSONValue: Codable, Hashable, Sendable {
     case list([JSONValue])
     case object([String: JSONValue])
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -29,7 +29,7 @@ enum JSONValue: Codable, Hashable, Sendable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -43,7 +43,7 @@ enum JSONValue: Codable, Hashable, Sendable {
     }
 
     /// Of a value that is written as text; nil for lists, objects and null.
-    var plain: String? {
+    package var plain: String? {
         switch self {
         case .flag(let value): value ? "true" : "false"
         case .whole(let value): String(value)

@@ -119,7 +119,11 @@ def operations(page, event):
     page.click("[data-part=backlogs] summary")
     page.wait_for_selector("tr[data-job=settlement]")
     page.click("[data-key=refresh]")
+    # The event is behind the first page of parked ones.
+    page.wait_for_selector("[data-part=parked-events] [data-key=more]")
     place = f"[data-event='{event}']"
+    assert page.locator(place).count() == 0
+    page.click("[data-part=parked-events] [data-key=more]")
     text(page, place, "why it failed")
     picture(page, "admin-operations")
     page.click(f"{place} [data-key=redrive]")
@@ -130,6 +134,12 @@ def operations(page, event):
     page.click("dialog [type=submit]")
     text(page, ".done", "To be tried again at social: 1.")
     page.wait_for_selector(place, state="detached")
+    # The others of its feature.
+    feature = "[data-key=redrive-feature][data-focus=all-social-console]"
+    page.click(feature)
+    page.click("dialog [type=submit]")
+    text(page, ".done", "To be tried again at social: 50.")
+    page.wait_for_selector(feature, state="detached")
 
 
 def outages(page):

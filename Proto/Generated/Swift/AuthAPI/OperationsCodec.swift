@@ -219,6 +219,8 @@ extension ListParkedEventsRequest: Wire.CMessage {
         if c.pointee._service_case.rawValue == 1 {
             self.service = try Wire.Decode.string(c.pointee.service, "service")
         }
+        self.limit = c.pointee.limit
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -228,6 +230,8 @@ extension ListParkedEventsRequest: Wire.CMessage {
             c.pointee._service_case = .init(rawValue: 1)
             c.pointee.service = try arena.string(value, "service")
         }
+        c.pointee.limit = self.limit
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -245,6 +249,9 @@ extension ListParkedEventsReply: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListParkedEventsReply.self)
         self.events = try Wire.Decode.messages(c.pointee.events, count: c.pointee.n_events, as: ParkedEvent.self, unreadable)
         self.unanswered = try Wire.Decode.strings(c.pointee.unanswered, count: c.pointee.n_unanswered, "unanswered")
+        if let stored = c.pointee.meta {
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -257,6 +264,9 @@ extension ListParkedEventsReply: Wire.CMessage {
         if !self.unanswered.isEmpty {
             c.pointee.n_unanswered = self.unanswered.count
             c.pointee.unanswered = try arena.strings(self.unanswered, "unanswered")
+        }
+        if let value = self.meta {
+            c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -305,6 +315,9 @@ extension RedriveEventsRequest: Wire.CMessage {
         if c.pointee._event_id_case.rawValue == 2 {
             self.eventID = try Wire.Decode.optionalID(c.pointee.event_id, "event_id", unreadable)
         }
+        if c.pointee._feature_case.rawValue == 3 {
+            self.feature = try Wire.Decode.string(c.pointee.feature, "feature")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -314,6 +327,10 @@ extension RedriveEventsRequest: Wire.CMessage {
         if let value = self.eventID {
             c.pointee._event_id_case = .init(rawValue: 2)
             c.pointee.event_id = arena.id(value)
+        }
+        if let value = self.feature {
+            c.pointee._feature_case = .init(rawValue: 3)
+            c.pointee.feature = try arena.string(value, "feature")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -2,6 +2,7 @@
 
 public import CommonAPI
 public import Kernel
+public import Wire
 
 public struct ListReplicasRequest: Sendable, Equatable {
     /// All fields unset.
@@ -116,29 +117,36 @@ public struct ServiceBacklog: Sendable, Equatable {
 public struct ListParkedEventsRequest: Sendable, Equatable {
     /// Of this service only.
     public var service: String? = nil
+    /// 50 when absent; above 100 is taken as 100.
+    public var limit: Int32 = 0
+    public var cursor: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(service: String? = nil) {
+    public init(service: String? = nil, limit: Int32 = 0, cursor: String = "") {
         self.service = service
+        self.limit = limit
+        self.cursor = cursor
     }
 }
 
 public struct ListParkedEventsReply: Sendable, Equatable {
     /// By service, the oldest first.
     public var events: [ParkedEvent] = []
-    /// Services that did not say within a second what is parked.
+    /// Services that did not say within a second what is parked: their events are missing. A later page asks only the services that it can be of.
     public var unanswered: [String] = []
+    public var meta: CommonAPI.PageMeta? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(events: [ParkedEvent] = [], unanswered: [String] = []) {
+    public init(events: [ParkedEvent] = [], unanswered: [String] = [], meta: CommonAPI.PageMeta? = nil) {
         self.events = events
         self.unanswered = unanswered
+        self.meta = meta
     }
 }
 
@@ -160,14 +168,17 @@ public struct RedriveEventsRequest: Sendable, Equatable {
     public var service: String = ""
     /// One event, in every feature that parked it; all of the service when absent.
     public var eventID: Kernel.EventID? = nil
+    /// Of this feature only.
+    public var feature: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(service: String = "", eventID: Kernel.EventID? = nil) {
+    public init(service: String = "", eventID: Kernel.EventID? = nil, feature: String? = nil) {
         self.service = service
         self.eventID = eventID
+        self.feature = feature
     }
 }
 
@@ -181,5 +192,16 @@ public struct RedriveEventsReply: Sendable, Equatable {
     /// The given fields set, the others unset.
     public init(redriven: Int64 = 0) {
         self.redriven = redriven
+    }
+}
+
+extension ListParkedEventsRequest: Wire.PagedRequest {
+    public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 50, most: 100) }
+    public var page: Int32? { nil }
+    public var withoutPlace: Self {
+        var filters = self
+        filters.limit = 0
+        filters.cursor = ""
+        return filters
     }
 }

@@ -10,8 +10,8 @@ public enum OperationsService {
     /// - Parameters:
     ///   - listReplicas: Every service with its replicas that answer within half a second.
     ///   - listBacklogs: What waits at every service: events to be published and consumed, events whose handler failed, and work that is due.
-    ///   - listParkedEvents: Events whose handler failed too often, without their bodies: at most 100 of each service, the oldest first.
-    ///   - redriveEvents: Has one parked event of a service, or all of them, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
+    ///   - listParkedEvents: Events whose handler failed too often, without their bodies: by service, the oldest first.
+    ///   - redriveEvents: Has one parked event of a service, or all of it or of one of its features, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
     ///     is not counted. What waits behind them follows in order.
     public static func endpoints(
         listReplicas: some Bus.QueryHandler<ListReplicasRequest, ListReplicasReply>,
@@ -36,10 +36,10 @@ public enum OperationsMethods {
     /// What waits at every service: events to be published and consumed, events whose handler failed, and work that is due.
     public static let listBacklogs = Bus.Method<ListBacklogsRequest, ListBacklogsReply>(
         service: "auth", version: "v1", name: "ListBacklogs", isIdempotent: true, timeout: .seconds(10))
-    /// Events whose handler failed too often, without their bodies: at most 100 of each service, the oldest first.
+    /// Events whose handler failed too often, without their bodies: by service, the oldest first.
     public static let listParkedEvents = Bus.Method<ListParkedEventsRequest, ListParkedEventsReply>(
         service: "auth", version: "v1", name: "ListParkedEvents", isIdempotent: true, timeout: .seconds(10))
-    /// Has one parked event of a service, or all of them, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
+    /// Has one parked event of a service, or all of it or of one of its features, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
     /// is not counted. What waits behind them follows in order.
     public static let redriveEvents = Bus.Method<RedriveEventsRequest, RedriveEventsReply>(
         service: "auth", version: "v1", name: "RedriveEvents", isIdempotent: false, timeout: .seconds(10))
@@ -62,12 +62,12 @@ public struct OperationsClient: Sendable {
         try await caller.call(OperationsMethods.listBacklogs, request, context: context)
     }
 
-    /// Events whose handler failed too often, without their bodies: at most 100 of each service, the oldest first.
+    /// Events whose handler failed too often, without their bodies: by service, the oldest first.
     public func listParkedEvents(_ request: ListParkedEventsRequest, context: Bus.CallContext) async throws -> ListParkedEventsReply {
         try await caller.call(OperationsMethods.listParkedEvents, request, context: context)
     }
 
-    /// Has one parked event of a service, or all of them, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
+    /// Has one parked event of a service, or all of it or of one of its features, tried again; an entry of the audit log. Safe to repeat: what is not parked any more
     /// is not counted. What waits behind them follows in order.
     public func redriveEvents(_ request: RedriveEventsRequest, context: Bus.CallContext) async throws -> RedriveEventsReply {
         try await caller.call(OperationsMethods.redriveEvents, request, context: context)

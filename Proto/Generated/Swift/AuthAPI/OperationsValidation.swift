@@ -58,6 +58,8 @@ extension ListParkedEventsRequest {
         if let value = self.service {
             violations.length(value, min: 1, max: 32, at: path, "service")
         }
+        violations.bounds(self.limit, min: 0, at: path, "limit")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
     }
 }
 
@@ -88,6 +90,9 @@ extension RedriveEventsRequest {
         }
         if let value = self.eventID {
             violations.id(value, at: path, "event_id")
+        }
+        if let value = self.feature {
+            violations.length(value, min: 1, max: 40, at: path, "feature")
         }
     }
 }

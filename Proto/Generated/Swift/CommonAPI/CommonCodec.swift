@@ -492,12 +492,14 @@ extension ParkedEventsRequest: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ParkedEventsRequest.self)
         self.limit = c.pointee.limit
+        self.after = c.pointee.after
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Common__V1__ParkedEventsRequest.self)
         streaksnap__common__v1__parked_events_request__init(c)
         c.pointee.limit = self.limit
+        c.pointee.after = self.after
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -547,6 +549,7 @@ extension ParkedEventEntry: Wire.CMessage {
             self.parkedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "parked_at")
         }
         self.lastError = try Wire.Decode.string(c.pointee.last_error, "last_error")
+        self.position = c.pointee.position
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -561,6 +564,7 @@ extension ParkedEventEntry: Wire.CMessage {
             c.pointee.parked_at = try storeTimestamp(value, arena, "parked_at")
         }
         if !self.lastError.isEmpty { c.pointee.last_error = try arena.string(self.lastError, "last_error") }
+        c.pointee.position = self.position
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -579,6 +583,9 @@ extension RedriveParkedEventsRequest: Wire.CMessage {
         if c.pointee._event_id_case.rawValue == 1 {
             self.eventID = try Wire.Decode.optionalID(c.pointee.event_id, "event_id", unreadable)
         }
+        if c.pointee._feature_case.rawValue == 2 {
+            self.feature = try Wire.Decode.string(c.pointee.feature, "feature")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -587,6 +594,10 @@ extension RedriveParkedEventsRequest: Wire.CMessage {
         if let value = self.eventID {
             c.pointee._event_id_case = .init(rawValue: 1)
             c.pointee.event_id = arena.id(value)
+        }
+        if let value = self.feature {
+            c.pointee._feature_case = .init(rawValue: 2)
+            c.pointee.feature = try arena.string(value, "feature")
         }
         return UnsafeMutableRawPointer(c)
     }

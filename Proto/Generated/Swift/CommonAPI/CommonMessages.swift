@@ -37,10 +37,12 @@ public enum AdminActionKind: Wire.OpenEnum {
     case enrolSecondFactor
     /// Removed a second factor: the own one, or an operator that of an account.
     case removeSecondFactor
+    /// Used a recovery code instead of one of the authenticator app.
+    case useRecoveryCode
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .redriveEvents, .declareOutage, .exportAccount, .enrolSecondFactor, .removeSecondFactor]
+    public static let allCases: [AdminActionKind] = [.unspecified, .listAccount, .readAccount, .suspendAccount, .liftSuspension, .restoreAccount, .signOutAccount, .decideReport, .changeWallet, .readWallet, .decideMedal, .listStreaks, .readStreak, .readMedal, .readReport, .redriveEvents, .declareOutage, .exportAccount, .enrolSecondFactor, .removeSecondFactor, .useRecoveryCode]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -64,6 +66,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case 17: self = .exportAccount
         case 20: self = .enrolSecondFactor
         case 21: self = .removeSecondFactor
+        case 22: self = .useRecoveryCode
         default: self = .unrecognized(rawValue)
         }
     }
@@ -90,6 +93,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .exportAccount: 17
         case .enrolSecondFactor: 20
         case .removeSecondFactor: 21
+        case .useRecoveryCode: 22
         case .unrecognized(let number): number
         }
     }
@@ -116,6 +120,7 @@ public enum AdminActionKind: Wire.OpenEnum {
         case .exportAccount: "export_account"
         case .enrolSecondFactor: "enrol_second_factor"
         case .removeSecondFactor: "remove_second_factor"
+        case .useRecoveryCode: "use_recovery_code"
         case .unrecognized(let number): String(number)
         }
     }
@@ -416,13 +421,16 @@ public struct JobStanding: Sendable, Equatable {
 public struct ParkedEventsRequest: Sendable, Equatable {
     /// 100 when absent; above 1,000 is taken as 1,000.
     public var limit: Int32 = 0
+    /// Only those with a higher `position`; 0: from the oldest.
+    public var after: Int64 = 0
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(limit: Int32 = 0) {
+    public init(limit: Int32 = 0, after: Int64 = 0) {
         self.limit = limit
+        self.after = after
     }
 }
 
@@ -453,9 +461,12 @@ public struct ParkedEventEntry: Sendable, Equatable {
     public var parkedAt: Kernel.Instant? = nil
     /// How it failed last.
     public var lastError: String = ""
+    /// Its place among the events of the service: later ones have higher numbers. 0 when the service does not say it; then what is beyond one reply
+    /// cannot be asked for.
+    public var position: Int64 = 0
 
     /// The given fields set, the others unset.
-    public init(eventID: Kernel.EventID, feature: String = "", subject: String = "", aggregate: String = "", attempts: Int32 = 0, parkedAt: Kernel.Instant? = nil, lastError: String = "") {
+    public init(eventID: Kernel.EventID, feature: String = "", subject: String = "", aggregate: String = "", attempts: Int32 = 0, parkedAt: Kernel.Instant? = nil, lastError: String = "", position: Int64 = 0) {
         self.eventID = eventID
         self.feature = feature
         self.subject = subject
@@ -463,6 +474,7 @@ public struct ParkedEventEntry: Sendable, Equatable {
         self.attempts = attempts
         self.parkedAt = parkedAt
         self.lastError = lastError
+        self.position = position
     }
 }
 
@@ -470,13 +482,16 @@ public struct ParkedEventEntry: Sendable, Equatable {
 public struct RedriveParkedEventsRequest: Sendable, Equatable {
     /// One event, in every feature that parked it; all of them when absent.
     public var eventID: Kernel.EventID? = nil
+    /// Of this feature only.
+    public var feature: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(eventID: Kernel.EventID? = nil) {
+    public init(eventID: Kernel.EventID? = nil, feature: String? = nil) {
         self.eventID = eventID
+        self.feature = feature
     }
 }
 

@@ -92,6 +92,7 @@ extension JobStanding {
 extension ParkedEventsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.bounds(self.limit, min: 0, at: path, "limit")
+        violations.bounds(self.after, min: 0, at: path, "after")
     }
 }
 
@@ -115,6 +116,9 @@ extension RedriveParkedEventsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.eventID {
             violations.id(value, at: path, "event_id")
+        }
+        if let value = self.feature {
+            violations.length(value, min: 1, max: 40, at: path, "feature")
         }
     }
 }

@@ -23,6 +23,9 @@ extension MailValues: Wire.CMessage {
         self.product = try Wire.Decode.string(c.pointee.product, "product")
         self.price = try Wire.Decode.string(c.pointee.price, "price")
         self.order = try Wire.Decode.string(c.pointee.order, "order")
+        if c.pointee._recovery_codes_left_case.rawValue == 7 {
+            self.recoveryCodesLeft = c.pointee.recovery_codes_left
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -36,6 +39,10 @@ extension MailValues: Wire.CMessage {
         if !self.product.isEmpty { c.pointee.product = try arena.string(self.product, "product") }
         if !self.price.isEmpty { c.pointee.price = try arena.string(self.price, "price") }
         if !self.order.isEmpty { c.pointee.order = try arena.string(self.order, "order") }
+        if let value = self.recoveryCodesLeft {
+            c.pointee._recovery_codes_left_case = .init(rawValue: 7)
+            c.pointee.recovery_codes_left = value
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

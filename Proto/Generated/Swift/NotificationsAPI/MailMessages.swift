@@ -22,10 +22,16 @@ public enum MailKind: Wire.OpenEnum {
     case deletionUndone
     /// A purchase was made: `product`, `price`, `order`, `at`.
     case purchaseReceipt
+    /// The account has got a second factor, or another one: nothing further.
+    case secondFactorEnrolled
+    /// The account has no second factor any more: nothing further.
+    case secondFactorRemoved
+    /// A recovery code was used instead of the second factor: `recovery_codes_left`.
+    case recoveryCodeUsed
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [MailKind] = [.unspecified, .verification, .passwordReset, .emailChangeConfirm, .emailChangeNotice, .passwordChanged, .deletionScheduled, .deletionUndone, .purchaseReceipt]
+    public static let allCases: [MailKind] = [.unspecified, .verification, .passwordReset, .emailChangeConfirm, .emailChangeNotice, .passwordChanged, .deletionScheduled, .deletionUndone, .purchaseReceipt, .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -38,6 +44,9 @@ public enum MailKind: Wire.OpenEnum {
         case 6: self = .deletionScheduled
         case 7: self = .deletionUndone
         case 8: self = .purchaseReceipt
+        case 9: self = .secondFactorEnrolled
+        case 10: self = .secondFactorRemoved
+        case 11: self = .recoveryCodeUsed
         default: self = .unrecognized(rawValue)
         }
     }
@@ -53,6 +62,9 @@ public enum MailKind: Wire.OpenEnum {
         case .deletionScheduled: 6
         case .deletionUndone: 7
         case .purchaseReceipt: 8
+        case .secondFactorEnrolled: 9
+        case .secondFactorRemoved: 10
+        case .recoveryCodeUsed: 11
         case .unrecognized(let number): number
         }
     }
@@ -68,6 +80,9 @@ public enum MailKind: Wire.OpenEnum {
         case .deletionScheduled: "deletion_scheduled"
         case .deletionUndone: "deletion_undone"
         case .purchaseReceipt: "purchase_receipt"
+        case .secondFactorEnrolled: "second_factor_enrolled"
+        case .secondFactorRemoved: "second_factor_removed"
+        case .recoveryCodeUsed: "recovery_code_used"
         case .unrecognized(let number): String(number)
         }
     }
@@ -86,18 +101,21 @@ public struct MailValues: Sendable, Equatable {
     public var price: String = ""
     /// The store's number of the purchase.
     public var order: String = ""
+    /// Recovery codes that were not used yet.
+    public var recoveryCodesLeft: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(link: String = "", newAddress: String = "", at: Kernel.Instant? = nil, product: String = "", price: String = "", order: String = "") {
+    public init(link: String = "", newAddress: String = "", at: Kernel.Instant? = nil, product: String = "", price: String = "", order: String = "", recoveryCodesLeft: Int32? = nil) {
         self.link = link
         self.newAddress = newAddress
         self.at = at
         self.product = product
         self.price = price
         self.order = order
+        self.recoveryCodesLeft = recoveryCodesLeft
     }
 }
 
@@ -133,7 +151,7 @@ public struct SendMailReply: Sendable, Equatable {
 
 extension MailValues: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["link": Wire.Redacted(), "newAddress": Wire.Redacted(), "at": at as Any, "product": product as Any, "price": price as Any, "order": order as Any], displayStyle: .struct)
+        Mirror(self, children: ["link": Wire.Redacted(), "newAddress": Wire.Redacted(), "at": at as Any, "product": product as Any, "price": price as Any, "order": order as Any, "recoveryCodesLeft": recoveryCodesLeft as Any], displayStyle: .struct)
     }
 }
 

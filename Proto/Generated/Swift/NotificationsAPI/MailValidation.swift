@@ -9,6 +9,9 @@ extension MailValues {
         violations.length(self.product, max: 200, at: path, "product")
         violations.length(self.price, max: 50, at: path, "price")
         violations.length(self.order, max: 200, at: path, "order")
+        if let value = self.recoveryCodesLeft {
+            violations.bounds(value, min: 0, max: 100, at: path, "recovery_codes_left")
+        }
     }
 }
 

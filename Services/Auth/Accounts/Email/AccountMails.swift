@@ -15,7 +15,7 @@ struct AccountMails: Sendable {
 
     /// The link that verifies a new account's address. A mailbox at its limit gets none, and the registration does not show it.
     func welcome(_ account: Account, _ work: UnitOfWork) async throws {
-        guard !account.email.isEmpty, account.emailVerifiedAt == nil, try await hasRoom(account.email, work) else { return }
+        guard !account.email.isEmpty, account.emailVerifiedAt == nil, try await Self.hasRoom(account.email, work) else { return }
         try await send(.verification, to: account.email, of: account, work)
     }
 
@@ -48,11 +48,33 @@ struct AccountMails: Sendable {
     /// - Parameters:
     ///   - at: the instant that the mail is about.
     ///   - newAddress: the account's address from now on, as far as it is shown.
+    ///   - recoveryCodesLeft: of the second factor.
     func inform(
         _ account: Account,
         _ kind: MailKind,
         at: Instant? = nil,
         newAddress: String? = nil,
+        recoveryCodesLeft: Int32? = nil,
+        _ work: UnitOfWork
+    ) async throws {
+        work.whenEnded { [queued] in queued.wake() }
+        try await Self.note(
+            account,
+            kind,
+            at: at,
+            newAddress: newAddress,
+            recoveryCodesLeft: recoveryCodesLeft,
+            work
+        )
+    }
+
+    /// The same by who has no job to wake, such as a command of an operator: the service finds the row within a second.
+    static func note(
+        _ account: Account,
+        _ kind: MailKind,
+        at: Instant? = nil,
+        newAddress: String? = nil,
+        recoveryCodesLeft: Int32? = nil,
         _ work: UnitOfWork
     ) async throws {
         guard !account.email.isEmpty else { return }
@@ -65,9 +87,10 @@ struct AccountMails: Sendable {
             locale: account.locale,
             at: at,
             newAddress: newAddress,
+            recoveryCodesLeft: recoveryCodesLeft,
             uselessAfter: work.now + Self.notice
         )
-        try await queue(mail, work)
+        try await MailQueueRepository.insert(mail, now: work.now, work.sql)
     }
 
     private func queue(_ mail: PendingMail, _ work: UnitOfWork) async throws {
@@ -75,7 +98,7 @@ struct AccountMails: Sendable {
         try await MailQueueRepository.insert(mail, now: work.now, work.sql)
     }
 
-    private func hasRoom(_ address: String, _ work: UnitOfWork) async throws -> Bool {
+    private static func hasRoom(_ address: String, _ work: UnitOfWork) async throws -> Bool {
         try await MailLimitRepository.count([.mailbox(address)], now: work.now, work.sql) == nil
     }
 }

@@ -82,7 +82,12 @@ struct MailDispatch: Sendable {
             address: mail.address,
             locale: mail.locale,
             kind: mail.kind,
-            values: MailValues(link: link ?? "", newAddress: mail.newAddress ?? "", at: mail.at),
+            values: MailValues(
+                link: link ?? "",
+                newAddress: mail.newAddress ?? "",
+                at: mail.at,
+                recoveryCodesLeft: mail.recoveryCodesLeft
+            ),
             uselessAfter: mail.uselessAfter
         )
     }

@@ -12,7 +12,7 @@ struct Exports: Sendable {
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let repository = DataExportRepository(database: environment.database)
         let further = try environment.settings.get(AccountsFeature.exportServices).split(separator: ",").map(String.init)
-        guard further.allSatisfy({ $0.utf8.allSatisfy(Self.isNameByte) }), Set(further).count == further.count else {
+        guard further.allSatisfy(ServiceName.isValid), Set(further).count == further.count else {
             throw Settings.Invalid("--auth-export-services must be names of services with commas between them, each once.")
         }
         let sources = DataSources(environment.bus, own: PersonalDataExporter(declared, environment), further: further)
@@ -38,13 +38,5 @@ struct Exports: Sendable {
                 ids: environment.ids,
                 logger: environment.logger
             ).all
-    }
-
-    /// Lower-case letters, digits and underscores: the name becomes a word of a subject.
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
-        default: false
-        }
     }
 }

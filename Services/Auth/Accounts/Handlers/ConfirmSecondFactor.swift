@@ -3,6 +3,7 @@ internal import AuthCore
 internal import AuthDomain
 internal import Bus
 internal import Kernel
+internal import NotificationsAPI
 internal import Outbox
 internal import ServiceRuntime
 
@@ -24,16 +25,20 @@ struct ConfirmSecondFactor: MutationHandler {
                     throw ServiceError.sessionRevoked
                 }
                 guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }
-                return try await confirm(proof, of: user, context, work)
+                return try await confirm(proof, of: account, context, work)
             }
         }
         try await revocations.publish(of: user)
         return reply
     }
 
-    private func confirm(_ proof: SecondFactors.Proof, of user: UserID, _ context: CallContext, _ work: UnitOfWork) async throws
-        -> ConfirmSecondFactorReply
-    {
+    private func confirm(
+        _ proof: SecondFactors.Proof,
+        of account: Account,
+        _ context: CallContext,
+        _ work: UnitOfWork
+    ) async throws -> ConfirmSecondFactorReply {
+        let user = account.id
         guard let row = try await factors.repository.lock(user, work.sql), let pending = row.pending, work.now < pending.until
         else { throw ServiceError.secondFactorNotStarted }
         try factors.requireCounted(proof, of: user)
@@ -49,6 +54,7 @@ struct ConfirmSecondFactor: MutationHandler {
         )
         let detail = row.secret == nil ? "" : "instead of another one"
         try await AdminLog.note(.enrolSecondFactor, of: user, by: user, detail, context, work)
+        try await factors.mails.inform(account, .secondFactorEnrolled, work)
         let ended = try await ender.endAll(of: user, except: context.principal?.sessionID, work)
         return ConfirmSecondFactorReply(recoveryCodes: codes, enrolledAt: work.now, sessionsEnded: Int32(ended))
     }

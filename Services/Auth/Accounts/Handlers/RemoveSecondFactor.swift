@@ -3,6 +3,7 @@ internal import AuthCore
 internal import AuthDomain
 internal import Bus
 internal import Kernel
+internal import NotificationsAPI
 internal import ServiceRuntime
 
 /// Removes the caller's second factor, who proves to own the account and to have the factor. All sessions end: what they may do has changed.
@@ -33,9 +34,10 @@ struct RemoveSecondFactor: MutationHandler {
                 guard try await factors.repository.lock(user, work.sql)?.secret != nil else {
                     throw ServiceError.secondFactorNotEnrolled
                 }
-                try await factors.require(proof, of: user, work)
+                try await factors.require(proof, of: account, removing: true, work)
                 _ = try await SecondFactorRepository.delete(user, work.sql)
                 try await AdminLog.note(.removeSecondFactor, of: user, by: user, "", context, work)
+                try await factors.mails.inform(account, .secondFactorRemoved, work)
                 return RemoveSecondFactorReply(sessionsEnded: Int32(try await ender.endAll(of: user, work)))
             }
         }

@@ -25,7 +25,7 @@ struct StartSecondFactor: MutationHandler {
                 guard let account = try await accounts.lock(user, work.sql), account.status == .active, account.isAdmin else {
                     throw ServiceError.sessionRevoked
                 }
-                try await factors.require(proof, of: user, work)
+                try await factors.require(proof, of: account, work)
                 let secret = factors.secrets.makeSecret()
                 let until = work.now + SecondFactorRule.confirmation
                 let sealed = try factors.secrets.seal(secret, of: user)

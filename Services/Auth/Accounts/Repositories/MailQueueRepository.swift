@@ -15,6 +15,7 @@ struct PendingMail: Sendable {
     var token: EmailTokenID?
     var at: Instant?
     var newAddress: String?
+    var recoveryCodesLeft: Int32?
     let uselessAfter: Instant
     /// Of the replica's turn.
     var attempt: OperationID?
@@ -33,9 +34,10 @@ struct MailQueueRepository: Sendable {
     static func insert(_ mail: PendingMail, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
-            INSERT INTO pending_mail (id, account_id, kind, address, locale, token_id, about_time, new_address, created_at, useless_after)
+            INSERT INTO pending_mail (id, account_id, kind, address, locale, token_id, about_time, new_address,
+                recovery_codes_left, created_at, useless_after)
             VALUES (\(mail.id), \(mail.account), \(mail.kind.rawValue), \(mail.address), \(mail.locale), \(mail.token), \(mail.at),
-                \(mail.newAddress), \(now), \(mail.uselessAfter))
+                \(mail.newAddress), \(mail.recoveryCodesLeft), \(now), \(mail.uselessAfter))
             """
         )
     }
@@ -47,13 +49,13 @@ struct MailQueueRepository: Sendable {
             UPDATE pending_mail SET attempt = \(attempt), tries = tries + 1, lease_until = clock_timestamp() + interval '15 seconds'
             WHERE id = (SELECT id FROM pending_mail WHERE lease_until <= clock_timestamp() ORDER BY lease_until LIMIT 1
                 FOR UPDATE SKIP LOCKED)
-            RETURNING id, account_id, kind, address, locale, token_id, about_time, new_address, useless_after
+            RETURNING id, account_id, kind, address, locale, token_id, about_time, new_address, recovery_codes_left, useless_after
             """
         ).first.map { row in
-            let (id, account, kind, address, locale, token, at, newAddress, uselessAfter) = try row.decode(
+            let (id, account, kind, address, locale, token, at, newAddress, codesLeft, uselessAfter) = try row.decode(
                 as: (
                     OperationID.self, UserID.self, Int32.self, String.self, String.self, EmailTokenID?.self, Instant?.self,
-                    String?.self, Instant.self
+                    String?.self, Int32?.self, Instant.self
                 )
             )
             return PendingMail(
@@ -65,6 +67,7 @@ struct MailQueueRepository: Sendable {
                 token: token,
                 at: at,
                 newAddress: newAddress,
+                recoveryCodesLeft: codesLeft,
                 uselessAfter: uselessAfter,
                 attempt: attempt
             )

@@ -1,7 +1,8 @@
 internal import AuthAPI
-internal import AuthCore
+package import AuthCore
 internal import CommonAPI
-package import Kernel
+internal import Kernel
+internal import NotificationsAPI
 package import Outbox
 
 /// What an operator does about a phone that was lost together with the recovery codes.
@@ -9,21 +10,22 @@ package enum LostSecondFactor {
     /// Who the audit log says an operator is: no account has this id.
     static let operatorID = UserID(high: 0, low: 0)
 
-    /// Removes the second factor of a locked account, with an entry of the audit log. Its sessions are the caller's to end.
+    /// Removes the second factor of a locked account, with an entry of the audit log and a mail to the owner. Its sessions are the caller's to end.
     ///
     /// - Returns: false when it had none.
-    package static func remove(of account: UserID, _ work: UnitOfWork) async throws -> Bool {
-        guard try await SecondFactorRepository.delete(account, work.sql) else { return false }
+    package static func remove(of account: Account, _ work: UnitOfWork) async throws -> Bool {
+        guard try await SecondFactorRepository.delete(account.id, work.sql) else { return false }
         let action = AdminAction(
             id: work.ids.make(),
             admin: operatorID,
             kind: .removeSecondFactor,
-            subject: account,
+            subject: account.id,
             detail: "by an operator, with the command remove-second-factor",
             takenAt: work.now,
             requestID: work.requestID
         )
         try await AdminActionRepository.insert([action], work.sql)
+        try await AccountMails.note(account, .secondFactorRemoved, work)
         return true
     }
 }

@@ -1,9 +1,11 @@
 internal import AuthCore
 internal import AuthDomain
 internal import Bus
+internal import CommonAPI
 internal import Database
 internal import Kernel
 internal import Logging
+internal import NotificationsAPI
 internal import Outbox
 
 /// Asks accounts that have a second factor for a code, wherever a session begins and wherever the factor itself is changed.
@@ -16,6 +18,7 @@ struct SecondFactors: Sendable {
     let accounts: AccountRepository
     let failures: LoginFailureRepository
     let secrets: SecondFactorSecrets
+    let mails: AccountMails
     let rule: SecondFactorRule
     /// The product clock, which failures are counted by.
     let clock: any Clock
@@ -82,21 +85,46 @@ struct SecondFactors: Sendable {
         return true
     }
 
-    /// Stops who has no code of an account's second factor. The account is locked; one without a second factor passes.
+    /// Stops who has no code of an account's second factor. The account is locked; one without a second factor passes. The use of a recovery code
+    /// is an entry of the audit log, and the owner gets a mail of it.
     ///
+    /// - Parameter removing: whether the factor is removed with this code; then the mail is that of the removal, which the caller sends.
     /// - Throws: `SECOND_FACTOR_REQUIRED`, `SECOND_FACTOR_INVALID`, `Uncounted`.
-    func require(_ proof: Proof, of account: UserID, _ work: UnitOfWork) async throws {
-        guard let row = try await repository.lock(account, work.sql), let sealed = row.secret else { return }
+    func require(_ proof: Proof, of account: Account, removing: Bool = false, _ work: UnitOfWork) async throws {
+        guard let row = try await repository.lock(account.id, work.sql), let sealed = row.secret else { return }
         guard !proof.typed.isEmpty else { throw ServiceError.secondFactorRequired }
-        try requireCounted(proof, of: account)
+        try requireCounted(proof, of: account.id)
         if let code = RecoveryCode.normalized(proof.typed) {
-            guard try await repository.use(recoveryCode: secrets.hash(code), of: account, work.sql) else {
-                throw ServiceError.secondFactorInvalid
-            }
+            let left = try await use(code, of: account.id, work)
+            if !removing { try await mails.inform(account, .recoveryCodeUsed, recoveryCodesLeft: left, work) }
             return
         }
-        let step = try acceptedStep(of: proof.typed, sealed, of: account, after: row.lastStep)
-        try await repository.store(lastStep: step, of: account, work.sql)
+        let step = try acceptedStep(of: proof.typed, sealed, of: account.id, after: row.lastStep)
+        try await repository.store(lastStep: step, of: account.id, work.sql)
+    }
+
+    /// Uses up a recovery code, with an entry of the audit log.
+    ///
+    /// - Parameter code: normalized.
+    /// - Returns: how many are left.
+    /// - Throws: `SECOND_FACTOR_INVALID`.
+    private func use(_ code: String, of account: UserID, _ work: UnitOfWork) async throws -> Int32 {
+        guard try await repository.use(recoveryCode: secrets.hash(code), of: account, work.sql) else {
+            throw ServiceError.secondFactorInvalid
+        }
+        // The row of the factor is locked: no other one is used meanwhile.
+        let left = try await repository.state(of: account, work.sql)?.codesLeft ?? 0
+        let action = AdminAction(
+            id: work.ids.make(),
+            admin: account,
+            kind: .useRecoveryCode,
+            subject: account,
+            detail: "\(left) left",
+            takenAt: work.now,
+            requestID: work.requestID
+        )
+        try await AdminActionRepository.insert([action], work.sql)
+        return left
     }
 
     /// A guess that is not counted could be repeated without end.

@@ -8,8 +8,6 @@ internal import ServiceRuntime
 struct ListParkedEvents: QueryHandler {
     /// How long a service has to answer.
     private static let timeout = Interval.seconds(1)
-    /// Most events of each service.
-    private static let most: Int32 = 100
 
     let roster: ServiceRoster
     let bus: any Caller
@@ -22,37 +20,50 @@ struct ListParkedEvents: QueryHandler {
 
     func handle(_ request: ListParkedEventsRequest, _ context: CallContext) async throws -> ListParkedEventsReply {
         _ = try context.requireAdmin()
-        let services: [String]
+        let page = try Page<ParkedEventPlace>(request, context)
+        let all: [String]
         if let service = request.service {
             guard try await roster.knows(service) else { throw ServiceError.unknownService }
-            services = [service]
+            all = [service]
         } else {
-            services = try await roster.replicas().keys.sorted()
+            all = try await roster.replicas().keys.sorted()
         }
+        // The page before had what comes before its last event.
+        let services = all.filter { service in page.position.map { service >= $0.service } ?? true }
         let answers = await withTaskGroup(of: Answer.self) { tasks in
             for service in services {
-                tasks.addTask { Answer(service: service, events: await ask(service, context)) }
+                let after = page.position.flatMap { $0.service == service ? $0.position : nil } ?? 0
+                tasks.addTask {
+                    Answer(service: service, events: await ask(service, after: after, limit: page.limit + 1, context))
+                }
             }
             var answers: [String: [ParkedEventEntry]] = [:]
             for await answer in tasks { answers[answer.service] = answer.events }
             return answers
         }
         try Task.checkCancellation()
-        return ListParkedEventsReply(
-            events: services.flatMap { service in
-                (answers[service] ?? []).map { ParkedEvent(service: service, event: $0) }
-            },
-            unanswered: services.filter { answers[$0] == nil }
-        )
+        let found = services.flatMap { service in
+            (answers[service] ?? []).map { ParkedEvent(service: service, event: $0) }
+        }
+        let (shown, meta) = page.entries(found) { last in
+            // A service that does not say places cannot be asked for more: the list goes on with the next service.
+            let position = last.event?.position ?? 0
+            return ParkedEventPlace(service: last.service, position: position > 0 ? position : .max)
+        }
+        return ListParkedEventsReply(events: shown, unanswered: services.filter { answers[$0] == nil }, meta: meta)
     }
 
-    /// - Returns: nil without an answer.
-    private func ask(_ service: String, _ context: CallContext) async -> [ParkedEventEntry]? {
-        try? await bus.call(
+    /// - Returns: in the order of their places; nil without an answer.
+    private func ask(_ service: String, after position: Int64, limit: Int, _ context: CallContext) async
+        -> [ParkedEventEntry]?
+    {
+        let reply = try? await bus.call(
             OperationMethods.parkedEvents(of: service),
-            ParkedEventsRequest(limit: Self.most),
+            ParkedEventsRequest(limit: Int32(clamping: limit), after: position),
             context: context.child(timeout: Self.timeout)
-        ).events
+        )
+        // One that does not know `after` begins at the oldest again.
+        return reply?.events.filter { position == 0 || $0.position > position }
     }
 }
 

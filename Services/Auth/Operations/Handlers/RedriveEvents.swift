@@ -18,13 +18,15 @@ struct RedriveEvents: MutationHandler {
     func handle(_ request: RedriveEventsRequest, _ context: CallContext) async throws -> Once<RedriveEventsReply> {
         let admin = try context.requireAdmin()
         guard try await roster.knows(request.service) else { throw ServiceError.unknownService }
-        let detail = "\(request.service): \(request.eventID.map { "the event \($0)" } ?? "all parked events")"
+        var detail = "\(request.service): \(request.eventID.map { "the event \($0)" } ?? "all parked events")"
+        if let feature = request.feature { detail += " of \(feature)" }
+        let noted = detail
         return try await mutations.once(
             context,
             request,
             completedBy: { _ in try await redrive(request, context) },
             { work in
-                try await AdminLog.note(.redriveEvents, of: nil, by: admin, detail, context, work)
+                try await AdminLog.note(.redriveEvents, of: nil, by: admin, noted, context, work)
                 return RedriveEventsReply()
             }
         )
@@ -34,7 +36,7 @@ struct RedriveEvents: MutationHandler {
         do {
             let reply = try await bus.call(
                 OperationMethods.redriveParkedEvents(of: request.service),
-                RedriveParkedEventsRequest(eventID: request.eventID),
+                RedriveParkedEventsRequest(eventID: request.eventID, feature: request.feature),
                 context: context.child(timeout: Self.timeout)
             )
             return RedriveEventsReply(redriven: reply.redriven)

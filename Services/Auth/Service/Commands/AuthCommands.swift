@@ -84,7 +84,7 @@ public enum AuthCommands {
     /// - Throws: `NOT_FOUND` when no account has this e-mail; `DatabaseError`.
     public static func removeSecondFactor(email: String, databaseURL: String) async throws -> String {
         try await change(email, databaseURL) { account, _, ender, work in
-            guard try await LostSecondFactor.remove(of: account.id, work) else { return "\(email) has no second factor" }
+            guard try await LostSecondFactor.remove(of: account, work) else { return "\(email) has no second factor" }
             let count = try await ender.endAll(of: account.id, work)
             return "\(email) has no second factor any more; \(count) sessions ended"
         }

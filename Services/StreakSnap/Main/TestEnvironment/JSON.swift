@@ -2,7 +2,7 @@ import FoundationEssentials
 import Kernel
 
 /// Any JSON value: what the control API and the stand-ins read and write.
-enum JSON: Codable, Hashable, Sendable {
+enum JSON: Encodable, Hashable, Sendable {
     case object([String: JSON])
     case list([JSON])
     case text(String)
@@ -10,25 +10,6 @@ enum JSON: Codable, Hashable, Sendable {
     case number(Double)
     case flag(Bool)
     case null
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .flag(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .whole(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .text(value)
-        } else if let value = try? container.decode([JSON].self) {
-            self = .list(value)
-        } else {
-            self = .object(try container.decode([String: JSON].self))
-        }
-    }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -43,10 +24,36 @@ enum JSON: Codable, Hashable, Sendable {
         }
     }
 
-    /// The value that bytes are the text of; nil when they are no JSON.
+    /// The value that bytes are the text of; nil when they are no JSON, or have a member twice.
     init?(bytes: [UInt8]) {
-        guard let value = try? JSONDecoder().decode(JSON.self, from: Data(bytes)) else { return nil }
-        self = value
+        var reader = JSONReader(bytes, limits: JSONReader.Limits(depth: 64, members: 10_000, stringBytes: 16 << 20))
+        do {
+            self = try Self.read(&reader)
+            try reader.finish()
+        } catch { return nil }
+    }
+
+    private static func read(_ reader: inout JSONReader) throws(JSONProblem) -> JSON {
+        switch try reader.kind() {
+        case .object:
+            try reader.beginObject()
+            var members: [String: JSON] = [:]
+            while let name = try reader.nextName() { members[name] = try read(&reader) }
+            return .object(members)
+        case .array:
+            try reader.beginArray()
+            var elements: [JSON] = []
+            while try reader.nextElement() { elements.append(try read(&reader)) }
+            return .list(elements)
+        case .string: return .text(try reader.string())
+        case .number:
+            let number = try reader.number()
+            return Int64(exactly: number).map { .whole($0) } ?? .number(number)
+        case .bool: return .flag(try reader.bool())
+        case .null:
+            try reader.null()
+            return .null
+        }
     }
 
     /// Its text, with the members of objects in the order of their names.

@@ -68,6 +68,8 @@ struct TestEnvironment: AsyncParsableCommand {
                 // Nothing of it need survive the machine, and nothing is copied to another.
                 "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "wal_level": "minimal",
                 "max_wal_senders": "0", "log_checkpoints": "off", "shared_buffers": "32MB",
+                // Its memory lies in its folder and is removed with that: in /dev/shm it would outlive a server that was killed.
+                "dynamic_shared_memory_type": "mmap",
                 // No table of a world lives long enough to be looked after.
                 "autovacuum": "off", "track_counts": "off", "bgwriter_lru_maxpages": "0", "update_process_title": "off",
                 // Most statements run a few times in a world: one plan for each is enough.

@@ -942,7 +942,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__service_backlog__descript
   (ProtobufCMessageInit) streaksnap__auth__v1__service_backlog__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_request__field_descriptors[3] =
 {
   {
     "service",
@@ -956,14 +956,40 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_r
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ListParkedEventsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ListParkedEventsRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__list_parked_events_request__field_indices_by_name[] = {
+  2,   /* field[2] = cursor */
+  1,   /* field[1] = limit */
   0,   /* field[0] = service */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__list_parked_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__list_parked_events_request__descriptor =
 {
@@ -973,14 +999,14 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__list_parked_events_reques
   "Streaksnap__Auth__V1__ListParkedEventsRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ListParkedEventsRequest),
-  1,
+  3,
   streaksnap__auth__v1__list_parked_events_request__field_descriptors,
   streaksnap__auth__v1__list_parked_events_request__field_indices_by_name,
   1,  streaksnap__auth__v1__list_parked_events_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__list_parked_events_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_reply__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_reply__field_descriptors[3] =
 {
   {
     "events",
@@ -1006,15 +1032,28 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_parked_events_r
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "meta",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ListParkedEventsReply, meta),
+    &streaksnap__common__v1__page_meta__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__list_parked_events_reply__field_indices_by_name[] = {
   0,   /* field[0] = events */
+  2,   /* field[2] = meta */
   1,   /* field[1] = unanswered */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__list_parked_events_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__list_parked_events_reply__descriptor =
 {
@@ -1024,7 +1063,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__list_parked_events_reply_
   "Streaksnap__Auth__V1__ListParkedEventsReply",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ListParkedEventsReply),
-  2,
+  3,
   streaksnap__auth__v1__list_parked_events_reply__field_descriptors,
   streaksnap__auth__v1__list_parked_events_reply__field_indices_by_name,
   1,  streaksnap__auth__v1__list_parked_events_reply__number_ranges,
@@ -1082,7 +1121,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__parked_event__descriptor 
   (ProtobufCMessageInit) streaksnap__auth__v1__parked_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__redrive_events_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__redrive_events_request__field_descriptors[3] =
 {
   {
     "service",
@@ -1108,15 +1147,28 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__redrive_events_reque
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "feature",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__RedriveEventsRequest, _feature_case),
+    offsetof(Streaksnap__Auth__V1__RedriveEventsRequest, feature),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__redrive_events_request__field_indices_by_name[] = {
   1,   /* field[1] = event_id */
+  2,   /* field[2] = feature */
   0,   /* field[0] = service */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__redrive_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__redrive_events_request__descriptor =
 {
@@ -1126,7 +1178,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__redrive_events_request__d
   "Streaksnap__Auth__V1__RedriveEventsRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__RedriveEventsRequest),
-  2,
+  3,
   streaksnap__auth__v1__redrive_events_request__field_descriptors,
   streaksnap__auth__v1__redrive_events_request__field_indices_by_name,
   1,  streaksnap__auth__v1__redrive_events_request__number_ranges,

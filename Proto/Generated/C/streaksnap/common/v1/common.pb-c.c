@@ -1969,7 +1969,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__job_standing__descripto
   (ProtobufCMessageInit) streaksnap__common__v1__job_standing__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_events_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_events_request__field_descriptors[2] =
 {
   {
     "limit",
@@ -1983,14 +1983,27 @@ static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_events_requ
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "after",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventsRequest, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__common__v1__parked_events_request__field_indices_by_name[] = {
+  1,   /* field[1] = after */
   0,   /* field[0] = limit */
 };
 static const ProtobufCIntRange streaksnap__common__v1__parked_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_request__descriptor =
 {
@@ -2000,7 +2013,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_request__
   "Streaksnap__Common__V1__ParkedEventsRequest",
   "streaksnap.common.v1",
   sizeof(Streaksnap__Common__V1__ParkedEventsRequest),
-  1,
+  2,
   streaksnap__common__v1__parked_events_request__field_descriptors,
   streaksnap__common__v1__parked_events_request__field_indices_by_name,
   1,  streaksnap__common__v1__parked_events_request__number_ranges,
@@ -2045,7 +2058,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__parked_events_reply__de
   (ProtobufCMessageInit) streaksnap__common__v1__parked_events_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_event_entry__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_event_entry__field_descriptors[8] =
 {
   {
     "event_id",
@@ -2131,6 +2144,18 @@ static const ProtobufCFieldDescriptor streaksnap__common__v1__parked_event_entry
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "position",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ParkedEventEntry, position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__common__v1__parked_event_entry__field_indices_by_name[] = {
   3,   /* field[3] = aggregate */
@@ -2139,12 +2164,13 @@ static const unsigned streaksnap__common__v1__parked_event_entry__field_indices_
   1,   /* field[1] = feature */
   6,   /* field[6] = last_error */
   5,   /* field[5] = parked_at */
+  7,   /* field[7] = position */
   2,   /* field[2] = subject */
 };
 static const ProtobufCIntRange streaksnap__common__v1__parked_event_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor streaksnap__common__v1__parked_event_entry__descriptor =
 {
@@ -2154,14 +2180,14 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__parked_event_entry__des
   "Streaksnap__Common__V1__ParkedEventEntry",
   "streaksnap.common.v1",
   sizeof(Streaksnap__Common__V1__ParkedEventEntry),
-  7,
+  8,
   streaksnap__common__v1__parked_event_entry__field_descriptors,
   streaksnap__common__v1__parked_event_entry__field_indices_by_name,
   1,  streaksnap__common__v1__parked_event_entry__number_ranges,
   (ProtobufCMessageInit) streaksnap__common__v1__parked_event_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__common__v1__redrive_parked_events_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__redrive_parked_events_request__field_descriptors[2] =
 {
   {
     "event_id",
@@ -2175,14 +2201,27 @@ static const ProtobufCFieldDescriptor streaksnap__common__v1__redrive_parked_eve
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "feature",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Common__V1__RedriveParkedEventsRequest, _feature_case),
+    offsetof(Streaksnap__Common__V1__RedriveParkedEventsRequest, feature),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__common__v1__redrive_parked_events_request__field_indices_by_name[] = {
   0,   /* field[0] = event_id */
+  1,   /* field[1] = feature */
 };
 static const ProtobufCIntRange streaksnap__common__v1__redrive_parked_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_request__descriptor =
 {
@@ -2192,7 +2231,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_r
   "Streaksnap__Common__V1__RedriveParkedEventsRequest",
   "streaksnap.common.v1",
   sizeof(Streaksnap__Common__V1__RedriveParkedEventsRequest),
-  1,
+  2,
   streaksnap__common__v1__redrive_parked_events_request__field_descriptors,
   streaksnap__common__v1__redrive_parked_events_request__field_indices_by_name,
   1,  streaksnap__common__v1__redrive_parked_events_request__number_ranges,
@@ -2237,7 +2276,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__redrive_parked_events_r
   (ProtobufCMessageInit) streaksnap__common__v1__redrive_parked_events_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[20] =
+static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_values_by_number[21] =
 {
   { "ADMIN_ACTION_KIND_UNSPECIFIED", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
   { "ADMIN_ACTION_KIND_LIST_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_LIST_ACCOUNT", 1 },
@@ -2259,11 +2298,12 @@ static const ProtobufCEnumValue streaksnap__common__v1__admin_action_kind__enum_
   { "ADMIN_ACTION_KIND_EXPORT_ACCOUNT", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_EXPORT_ACCOUNT", 17 },
   { "ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR", 20 },
   { "ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR", 21 },
+  { "ADMIN_ACTION_KIND_USE_RECOVERY_CODE", "STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_USE_RECOVERY_CODE", 22 },
 };
 static const ProtobufCIntRange streaksnap__common__v1__admin_action_kind__value_ranges[] = {
-{0, 0},{20, 18},{0, 20}
+{0, 0},{20, 18},{0, 21}
 };
-static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[20] =
+static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__enum_values_by_name[21] =
 {
   { "ADMIN_ACTION_KIND_CHANGE_WALLET", 8 },
   { "ADMIN_ACTION_KIND_DECIDE_MEDAL", 10 },
@@ -2285,6 +2325,7 @@ static const ProtobufCEnumValueIndex streaksnap__common__v1__admin_action_kind__
   { "ADMIN_ACTION_KIND_SIGN_OUT_ACCOUNT", 6 },
   { "ADMIN_ACTION_KIND_SUSPEND_ACCOUNT", 3 },
   { "ADMIN_ACTION_KIND_UNSPECIFIED", 0 },
+  { "ADMIN_ACTION_KIND_USE_RECOVERY_CODE", 20 },
 };
 const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descriptor =
 {
@@ -2293,9 +2334,9 @@ const ProtobufCEnumDescriptor streaksnap__common__v1__admin_action_kind__descrip
   "AdminActionKind",
   "Streaksnap__Common__V1__AdminActionKind",
   "streaksnap.common.v1",
-  20,
+  21,
   streaksnap__common__v1__admin_action_kind__enum_values_by_number,
-  20,
+  21,
   streaksnap__common__v1__admin_action_kind__enum_values_by_name,
   2,
   streaksnap__common__v1__admin_action_kind__value_ranges,

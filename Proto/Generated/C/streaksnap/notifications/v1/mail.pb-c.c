@@ -142,7 +142,7 @@ void   streaksnap__notifications__v1__send_mail_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__notifications__v1__send_mail_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mail_values__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mail_values__field_descriptors[7] =
 {
   {
     "link",
@@ -216,6 +216,18 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mail_values
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "recovery_codes_left",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Notifications__V1__MailValues, _recovery_codes_left_case),
+    offsetof(Streaksnap__Notifications__V1__MailValues, recovery_codes_left),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__mail_values__field_indices_by_name[] = {
   2,   /* field[2] = at */
@@ -224,11 +236,12 @@ static const unsigned streaksnap__notifications__v1__mail_values__field_indices_
   5,   /* field[5] = order */
   4,   /* field[4] = price */
   3,   /* field[3] = product */
+  6,   /* field[6] = recovery_codes_left */
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__mail_values__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__mail_values__descriptor =
 {
@@ -238,7 +251,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__mail_values__des
   "Streaksnap__Notifications__V1__MailValues",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__MailValues),
-  6,
+  7,
   streaksnap__notifications__v1__mail_values__field_descriptors,
   streaksnap__notifications__v1__mail_values__field_indices_by_name,
   1,  streaksnap__notifications__v1__mail_values__number_ranges,
@@ -379,7 +392,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__send_mail_reply_
   (ProtobufCMessageInit) streaksnap__notifications__v1__send_mail_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__mail_kind__enum_values_by_number[9] =
+static const ProtobufCEnumValue streaksnap__notifications__v1__mail_kind__enum_values_by_number[12] =
 {
   { "MAIL_KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_UNSPECIFIED", 0 },
   { "MAIL_KIND_VERIFICATION", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_VERIFICATION", 1 },
@@ -390,11 +403,14 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__mail_kind__enum_v
   { "MAIL_KIND_DELETION_SCHEDULED", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_DELETION_SCHEDULED", 6 },
   { "MAIL_KIND_DELETION_UNDONE", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_DELETION_UNDONE", 7 },
   { "MAIL_KIND_PURCHASE_RECEIPT", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_PURCHASE_RECEIPT", 8 },
+  { "MAIL_KIND_SECOND_FACTOR_ENROLLED", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_SECOND_FACTOR_ENROLLED", 9 },
+  { "MAIL_KIND_SECOND_FACTOR_REMOVED", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_SECOND_FACTOR_REMOVED", 10 },
+  { "MAIL_KIND_RECOVERY_CODE_USED", "STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_RECOVERY_CODE_USED", 11 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__mail_kind__value_ranges[] = {
-{0, 0},{0, 9}
+{0, 0},{0, 12}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__mail_kind__enum_values_by_name[9] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__mail_kind__enum_values_by_name[12] =
 {
   { "MAIL_KIND_DELETION_SCHEDULED", 6 },
   { "MAIL_KIND_DELETION_UNDONE", 7 },
@@ -403,6 +419,9 @@ static const ProtobufCEnumValueIndex streaksnap__notifications__v1__mail_kind__e
   { "MAIL_KIND_PASSWORD_CHANGED", 5 },
   { "MAIL_KIND_PASSWORD_RESET", 2 },
   { "MAIL_KIND_PURCHASE_RECEIPT", 8 },
+  { "MAIL_KIND_RECOVERY_CODE_USED", 11 },
+  { "MAIL_KIND_SECOND_FACTOR_ENROLLED", 9 },
+  { "MAIL_KIND_SECOND_FACTOR_REMOVED", 10 },
   { "MAIL_KIND_UNSPECIFIED", 0 },
   { "MAIL_KIND_VERIFICATION", 1 },
 };
@@ -413,9 +432,9 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__mail_kind__descript
   "MailKind",
   "Streaksnap__Notifications__V1__MailKind",
   "streaksnap.notifications.v1",
-  9,
+  12,
   streaksnap__notifications__v1__mail_kind__enum_values_by_number,
-  9,
+  12,
   streaksnap__notifications__v1__mail_kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__mail_kind__value_ranges,

@@ -132,6 +132,8 @@ typedef enum {
 struct  Streaksnap__Auth__V1__ListParkedEventsRequest
 {
   ProtobufCMessage base;
+  int32_t limit;
+  char *cursor;
   Streaksnap__Auth__V1__ListParkedEventsRequest__ServiceCase _service_case;
   union {
     char *service;
@@ -139,7 +141,7 @@ struct  Streaksnap__Auth__V1__ListParkedEventsRequest
 };
 #define STREAKSNAP__AUTH__V1__LIST_PARKED_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__list_parked_events_request__descriptor) \
-    , STREAKSNAP__AUTH__V1__LIST_PARKED_EVENTS_REQUEST___SERVICE__NOT_SET, {0} }
+    , 0, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__LIST_PARKED_EVENTS_REQUEST___SERVICE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__ListParkedEventsReply
@@ -149,10 +151,11 @@ struct  Streaksnap__Auth__V1__ListParkedEventsReply
   Streaksnap__Auth__V1__ParkedEvent **events;
   size_t n_unanswered;
   char **unanswered;
+  Streaksnap__Common__V1__PageMeta *meta;
 };
 #define STREAKSNAP__AUTH__V1__LIST_PARKED_EVENTS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__list_parked_events_reply__descriptor) \
-    , 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, NULL }
 
 
 struct  Streaksnap__Auth__V1__ParkedEvent
@@ -172,6 +175,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___EVENT_ID__CASE)
 } Streaksnap__Auth__V1__RedriveEventsRequest__EventIdCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___FEATURE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___FEATURE_FEATURE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___FEATURE__CASE)
+} Streaksnap__Auth__V1__RedriveEventsRequest__FeatureCase;
+
 struct  Streaksnap__Auth__V1__RedriveEventsRequest
 {
   ProtobufCMessage base;
@@ -180,10 +189,14 @@ struct  Streaksnap__Auth__V1__RedriveEventsRequest
   union {
     char *event_id;
   };
+  Streaksnap__Auth__V1__RedriveEventsRequest__FeatureCase _feature_case;
+  union {
+    char *feature;
+  };
 };
 #define STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__redrive_events_request__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___EVENT_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___EVENT_ID__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REDRIVE_EVENTS_REQUEST___FEATURE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__RedriveEventsReply

@@ -61,7 +61,8 @@ typedef enum _Streaksnap__Common__V1__AdminActionKind {
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_DECLARE_OUTAGE = 16,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_EXPORT_ACCOUNT = 17,
   STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_ENROL_SECOND_FACTOR = 20,
-  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR = 21
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_REMOVE_SECOND_FACTOR = 21,
+  STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND__ADMIN_ACTION_KIND_USE_RECOVERY_CODE = 22
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__ADMIN_ACTION_KIND)
 } Streaksnap__Common__V1__AdminActionKind;
 
@@ -306,10 +307,11 @@ struct  Streaksnap__Common__V1__ParkedEventsRequest
 {
   ProtobufCMessage base;
   int32_t limit;
+  int64_t after;
 };
 #define STREAKSNAP__COMMON__V1__PARKED_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__parked_events_request__descriptor) \
-    , 0 }
+    , 0, 0 }
 
 
 struct  Streaksnap__Common__V1__ParkedEventsReply
@@ -333,10 +335,11 @@ struct  Streaksnap__Common__V1__ParkedEventEntry
   int32_t attempts;
   Google__Protobuf__Timestamp *parked_at;
   char *last_error;
+  int64_t position;
 };
 #define STREAKSNAP__COMMON__V1__PARKED_EVENT_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__parked_event_entry__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL, (char *)protobuf_c_empty_string, 0 }
 
 
 typedef enum {
@@ -345,6 +348,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__CASE)
 } Streaksnap__Common__V1__RedriveParkedEventsRequest__EventIdCase;
 
+typedef enum {
+  STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___FEATURE__NOT_SET = 0,
+  STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___FEATURE_FEATURE = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___FEATURE__CASE)
+} Streaksnap__Common__V1__RedriveParkedEventsRequest__FeatureCase;
+
 struct  Streaksnap__Common__V1__RedriveParkedEventsRequest
 {
   ProtobufCMessage base;
@@ -352,10 +361,14 @@ struct  Streaksnap__Common__V1__RedriveParkedEventsRequest
   union {
     char *event_id;
   };
+  Streaksnap__Common__V1__RedriveParkedEventsRequest__FeatureCase _feature_case;
+  union {
+    char *feature;
+  };
 };
 #define STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__redrive_parked_events_request__descriptor) \
-    , STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__NOT_SET, {0} }
+    , STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___EVENT_ID__NOT_SET, {0}, STREAKSNAP__COMMON__V1__REDRIVE_PARKED_EVENTS_REQUEST___FEATURE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Common__V1__RedriveParkedEventsReply

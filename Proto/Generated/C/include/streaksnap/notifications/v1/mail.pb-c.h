@@ -32,11 +32,20 @@ typedef enum _Streaksnap__Notifications__V1__MailKind {
   STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_PASSWORD_CHANGED = 5,
   STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_DELETION_SCHEDULED = 6,
   STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_DELETION_UNDONE = 7,
-  STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_PURCHASE_RECEIPT = 8
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_PURCHASE_RECEIPT = 8,
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_SECOND_FACTOR_ENROLLED = 9,
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_SECOND_FACTOR_REMOVED = 10,
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND__MAIL_KIND_RECOVERY_CODE_USED = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__MAIL_KIND)
 } Streaksnap__Notifications__V1__MailKind;
 
 /* --- messages --- */
+
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_VALUES___RECOVERY_CODES_LEFT__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__MAIL_VALUES___RECOVERY_CODES_LEFT_RECOVERY_CODES_LEFT = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__MAIL_VALUES___RECOVERY_CODES_LEFT__CASE)
+} Streaksnap__Notifications__V1__MailValues__RecoveryCodesLeftCase;
 
 struct  Streaksnap__Notifications__V1__MailValues
 {
@@ -47,10 +56,14 @@ struct  Streaksnap__Notifications__V1__MailValues
   char *product;
   char *price;
   char *order;
+  Streaksnap__Notifications__V1__MailValues__RecoveryCodesLeftCase _recovery_codes_left_case;
+  union {
+    int32_t recovery_codes_left;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__MAIL_VALUES__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mail_values__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__MAIL_VALUES___RECOVERY_CODES_LEFT__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__SendMailRequest
