@@ -63,6 +63,8 @@ struct OpenAPITests {
                     "Authorization: Bearer \(person.token)",
                     "--phases", "examples,coverage,fuzzing,stateful", "--seed", "1", "--continue-on-failure", "--no-color",
                     "--max-examples", TestDepth.pick(quick: "2", full: "50"), "--no-shrink",
+                    // It says how busy the machine is.
+                    "--suppress-health-check", "too_slow",
                     // hooks.py has the one that fits PF-2's statuses.
                     "--exclude-checks", "positive_data_acceptance",
                     // They end the session that it walks with, do not end, or come and go with another test.
