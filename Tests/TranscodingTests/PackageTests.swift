@@ -70,6 +70,7 @@ struct PackageTests {
         #expect((fields["pages"]?["enum"] as? [Any])?.compactMap { $0 as? Int } == [1, 2], "null is none of them")
         #expect(fields["name"]?["type"] as? String == "string" && fields["name"]?["minLength"] as? Int == 1)
         #expect((letter as? [String: Any])?["required"] as? [String] == ["name"])
+        #expect(fields["zone"]?["minLength"] as? Int == 1, "a time zone has no pattern, and is not empty")
     }
 
     @Test func `describes a form by its members, and no JSON where that has no file`() throws {
@@ -87,13 +88,13 @@ struct PackageTests {
         let letter = try #require(RequestTranscoder(set, message: "streaksnap.shelf.v1.ChangeLetterRequest"))
         let wrong = "must not be empty; leave it out instead"
         #expect(
-            refusal { try letter.transcode(body: Array(#"{"book_id":"","sent_on":"","pages":1}"#.utf8)) }
-                == ["book_id: \(wrong)", "sent_on: \(wrong)"]
+            refusal { try letter.transcode(body: Array(#"{"book_id":"","sent_on":"","zone":"","pages":1}"#.utf8)) }
+                == ["book_id: \(wrong)", "sent_on: \(wrong)", "zone: \(wrong)"]
         )
         // The service says that it is required.
         #expect(
-            try letter.transcode(body: Array(#"{"zone":"","text":"","time":"","place":{"shelf_id":""}}"#.utf8)).hex
-                == "1a0022002a004200"
+            try letter.transcode(body: Array(#"{"text":"","time":"","place":{"shelf_id":""}}"#.utf8)).hex
+                == "22002a004200"
         )
         #expect(try letter.transcode(body: Array(#"{"book_id":null,"sent_on":null}"#.utf8)).isEmpty)
         let routes = try routes()

@@ -195,9 +195,12 @@ struct OpenAPISchemas {
             let title = field.kind == .enumeration ? Self.component(field.typeName, .reply) : Self.capitalised(field.name)
             if isNullable { schema["title"] = .string(title) }
         }
-        if field.kind == .string, names.isEmpty, rules.format == .unspecified || rules.minLength != nil {
+        // The name of a time zone has no pattern.
+        let hasForm = rules.format != .unspecified && rules.format != .timeZone
+        if field.kind == .string, names.isEmpty, !hasForm || rules.minLength != nil {
             // What is required is not empty.
-            let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isInput && (rules.required || shown.required) ? 1 : 0)
+            let isFilled = isInput && (rules.required || shown.required || rules.format == .timeZone)
+            let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isFilled ? 1 : 0)
             if least > 0 { schema["minLength"] = .integer(Int64(least)) }
         }
         if let most = rules.maxLength ?? rules.maxBytes { schema["maxLength"] = .integer(Int64(most)) }
@@ -245,7 +248,7 @@ extension FieldDescriptor {
     /// Whether an empty text breaks the form that the page shows of it. What is required, its service refuses.
     var refusesEmpty: Bool {
         guard kind == .string, shape == .scalar || shape == .optional, !rules.required else { return false }
-        return rules.format != .unspecified && rules.format != .timeZone
+        return rules.format != .unspecified
     }
 
     /// JSON type and format of one value.
@@ -276,7 +279,8 @@ extension FieldRules.Format {
     /// The regular expression of a form that OpenAPI has no name for.
     fileprivate var pattern: String? {
         switch self {
-        case .month: "^[0-9]{4}-(?:0[1-9]|1[0-2])$"
+        // The calendar begins with the year 1.
+        case .month: "^(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-(?:0[1-9]|1[0-2])$"
         case .username: "^[a-z0-9_.]+$"
         case .version: "^[0-9]+(?:[.-][0-9]+)*$"
         default: nil

@@ -26,12 +26,20 @@ BEYOND_SCHEMAS = [
     (r"photo|video", r"must come once, and no other file with it"),
     (r"reminder_days", r"need a reminder_time"),
     (r"quiet_end_hour", r"must differ from quiet_start_hour"),
-    (r"columns", r"is needed for the format mapping"),
+    (r"columns(\.\w+)?", r"is needed for the format mapping|is required"),
+    (r"payment_token", r"is required where money is paid"),
+    (r"payment_method", r"is for repairs"),
+    (r"circle_id", r"is needed for the scope circle"),
+    (r"author", r"cannot be another user with mine"),
+    (r"deleted", r"cannot be combined with archived"),
+    (r"value", r"is needed for a habit with a target"),
+    (r"action", r"remove is for posts only"),
     (r"schedule\.\w+", r"must be .*"),
     (r"size", r"must be at most \d+ for a file of this type"),
-    (r"type", r"must be absent|must be check_in or absent|must name a typed streak"),
+    (r"type", r"must be absent|must be check_in or absent|must name a (typed )?streak"),
     (r"to", r"must not be before from"),
-    (r"from", r"must not be after to"),
+    (r"from", r"must not be after to|must be less than 366 dates before to"),
+    (r"until", r"must be (after|later than) from"),
     # Four numbers in one text have ranges, and an order.
     (r"bbox", r"(west|south|east|north) must .*"),
     # Whether the account has a password, or signs in with Apple.
@@ -40,16 +48,24 @@ BEYOND_SCHEMAS = [
     (r"category_id", r"is no category of yours"),
     (r"category_ids|habit_ids", r"must name each (category|habit) once"),
     # What today is.
-    (r"date", r"must be yesterday or today"),
-    (r"resume_date", r"must be after today"),
+    (r"date", r"must be yesterday or today|must be one of the last \d+ days|must be today or one of the next \d+ days|must name a missed date"),
+    (r"resume_date|until", r"must be after (today|now)( and after from)?|must be later than now"),
+    (r"from", r"must be today or later"),
+    (r"done_at|logged_at", r"must not (be|lie) in the future|must lie on the date of the completion"),
     # Characters as people count them, with what is blank, controls or turns the text around by Unicode's tables.
     (r"name|description|unit|note", r"must be at most \d+ characters"),
     (r"name", r"Please enter a habit name|must not be empty|must have a character that can be seen"),
-    (r"name|description|unit|display_name", r"must not have control characters.*"),
+    (r"display_name", r"must have a character that can be seen"),
+    (r"q", r"must not be blank|must have a letter or a digit"),
+    (r".*", r"must not have control characters.*|must be one line.*"),
+    # A schema counts characters, never bytes.
+    (r".*", r"must have (at most|exactly|\d+ to) \d+ bytes"),
+    # Names that look like the service's own.
+    (r"username", r"is reserved"),
     # `multipleOf` fails on binary fractions.
     (r"target_value|value|increment", r"Please enter a valid number"),
     # The names of the IANA database.
-    (r"time_zone", r"must be an IANA time zone or an offset such as \+05:30"),
+    (r"time_zone", r"must be an IANA time zone( or an offset such as \+05:30)?"),
     # What all fields of a form come to.
     (r"", r"The form has more than 500 fields\."),
     # U+0000 is no text of this API; a pattern for it at every text would hide those that say more.
