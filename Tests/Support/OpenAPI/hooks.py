@@ -48,7 +48,8 @@ BEYOND_SCHEMAS = [
     (r"category_id", r"is no category of yours"),
     (r"category_ids|habit_ids", r"must name each (category|habit) once"),
     # What today is.
-    (r"date", r"must be yesterday or today|must be one of the last \d+ days|must be today or one of the next \d+ days|must name a missed date"),
+    (r"date", r"must name a missed date"),
+    (r"date", r"must be (yesterday or today|one of the last \d+ days|today or one of the next \d+ days)"),
     (r"resume_date|until", r"must be after (today|now)( and after from)?|must be later than now"),
     (r"from", r"must be today or later"),
     (r"done_at|logged_at", r"must not (be|lie) in the future|must lie on the date of the completion"),
