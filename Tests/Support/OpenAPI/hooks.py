@@ -64,7 +64,7 @@ BEYOND_SCHEMAS = [
     # Names that look like the service's own.
     (r"username", r"is reserved"),
     # `multipleOf` fails on binary fractions.
-    (r"target_value|value|increment", r"Please enter a valid number"),
+    (r"target_value|value|increment", r"Please enter a valid number|must have at most 3 decimal places"),
     # The names of the IANA database.
     (r"time_zone", r"must be an IANA time zone( or an offset such as \+05:30)?"),
     # What all fields of a form come to.
