@@ -60,10 +60,13 @@ struct AccountTests {
         #expect(try await home.call("GET", "/api/streaks", token: token).code == "GUEST_NOT_ALLOWED")
     }
 
-    @Test func `a system that knows no app of Apple's says so`() async throws {
-        let home = try await Installation.shared.value
+    @Test func `a system that knows no app of Apple's says so, another refuses what is no token`() async throws {
+        let home = try await Installation.timeTravelling.value
         let reply = try await home.call("POST", "/api/auth/apple", json: "{\"identity_token\":\"a.b.c\"}")
         #expect(reply.status == 501 && reply.code == "APPLE_SIGN_IN_OFF", "\(reply.text)")
+        let apple = try await Installation.shared.value
+        let refused = try await apple.call("POST", "/api/auth/apple", json: "{\"identity_token\":\"a.b.c\"}")
+        #expect(refused.status == 401 && refused.code == "INVALID_APPLE_TOKEN", "\(refused.text)")
     }
 
     @Test func `the operator makes an administrator and rotates the key while everything runs`() async throws {

@@ -23,12 +23,15 @@ struct PackageTests {
     }
 
     @Test func `has one name on the bus and one tag on the page`() throws {
-        let subjects = ["rpc.shelf.v1.ListJars", "rpc.shelf.v1.ListLids", "rpc.shelf.v1.GetBook"]
+        let subjects = [
+            "rpc.shelf.v1.ListJars", "rpc.shelf.v1.ListLids", "rpc.shelf.v1.GetBook", "rpc.shelf.v1.SendLetter",
+            "rpc.shelf.v1.ChangeLetter",
+        ]
         #expect(try Set(routes().map(\.subject)) == Set(subjects))
         #expect(try page("paths", "/api/jars", "get", "operationId") as? String == "shelfListJars")
         #expect(try page("paths", "/api/books/{book_id}", "get", "operationId") as? String == "shelfGetBook")
         let tags = try page("tags") as? [[String: String]] ?? []
-        #expect(tags.first == ["name": "shelf", "description": "Holds jars. Holds books."])
+        #expect(tags.first == ["name": "shelf", "description": "Holds jars. Holds books. Takes letters."])
     }
 
     @Test func `has each method once`() throws {
@@ -58,5 +61,47 @@ struct PackageTests {
         #expect(book == "Pages of the book: 9 when absent, and at most.")
         let lids = try parameters("/api/lids")["limit"]?["description"] as? String
         #expect(lids == "Lids on a page: 20 when absent; above 50 is taken as 50.", "its comment has said so")
+    }
+
+    @Test func `shows what handlers check themselves`() throws {
+        let letter = try page("components", "schemas", "ShelfChangeLetterRequest")
+        let fields = try #require((letter as? [String: Any])?["properties"] as? [String: [String: Any]])
+        #expect(fields["time"]?["pattern"] as? String == "^[0-2][0-9]:[0-5][0-9]$")
+        #expect((fields["pages"]?["enum"] as? [Any])?.compactMap { $0 as? Int } == [1, 2], "null is none of them")
+        #expect(fields["name"]?["type"] as? String == "string" && fields["name"]?["minLength"] as? Int == 1)
+        #expect((letter as? [String: Any])?["required"] as? [String] == ["name"])
+        #expect(fields["zone"]?["minLength"] as? Int == 1, "a time zone has no pattern, and is not empty")
+    }
+
+    @Test func `describes a form by its members, and no JSON where that has no file`() throws {
+        let content = try page("paths", "/api/letters", "post", "requestBody", "content") as? [String: [String: Any]]
+        #expect(content?.keys.sorted() == ["multipart/form-data"])
+        let form = try #require(content?["multipart/form-data"]?["schema"] as? [String: Any])
+        let names = ["place.floor", "place.shelf_id", "scan", "sent_on", "weight"]
+        #expect((form["properties"] as? [String: Any])?.keys.sorted() == names)
+        #expect(form["required"] as? [String] == ["scan", "weight"], "a place is not, so its shelf is not")
+        #expect(form["additionalProperties"] as? Bool == false)
+    }
+
+    @Test func `takes an empty text where there is no form, and refuses it where there is one`() throws {
+        let set = try DescriptorSet(serialized: Fixture.bytes("shelf.binpb"))
+        let letter = try #require(RequestTranscoder(set, message: "streaksnap.shelf.v1.ChangeLetterRequest"))
+        let wrong = "must not be empty; leave it out instead"
+        #expect(
+            refusal { try letter.transcode(body: Array(#"{"book_id":"","sent_on":"","zone":"","pages":1}"#.utf8)) }
+                == ["book_id: \(wrong)", "sent_on: \(wrong)", "zone: \(wrong)"]
+        )
+        // The service says that it is required.
+        #expect(
+            try letter.transcode(body: Array(#"{"text":"","time":"","place":{"shelf_id":""}}"#.utf8)).hex
+                == "22002a004200"
+        )
+        #expect(try letter.transcode(body: Array(#"{"book_id":null,"sent_on":null}"#.utf8)).isEmpty)
+        let routes = try routes()
+        let list = try #require(routes.first { $0.method == "ListJars" })
+        #expect(refusal { try list.request.transcode(body: [], query: "filled_on=") } == ["filled_on: \(wrong)"])
+        #expect(try list.request.transcode(body: [], query: "cursor=").isEmpty)
+        let send = try #require(routes.first { $0.method == "SendLetter" })
+        #expect(refusal { try send.request.transcode(form: [("sent_on", [])], blob: nil) } == ["sent_on: \(wrong)"])
     }
 }

@@ -141,7 +141,8 @@ public struct HTTPBinding: Hashable, Sendable {
     var unsupported: String?
 }
 
-/// `streaksnap.options.v1.FieldRules`, for the OpenAPI page; services check them, not the gateway.
+/// `streaksnap.options.v1.FieldRules`, for the OpenAPI page; services check them. The gateway only refuses an empty text where there is a
+/// form: to a service it is none.
 public struct FieldRules: Hashable, Sendable {
     /// `streaksnap.options.v1.Format`.
     public enum Format: Int32, Sendable {
@@ -164,6 +165,17 @@ public struct FieldRules: Hashable, Sendable {
     public internal(set) var secret = false
     /// A value for the OpenAPI page to show; empty when none is declared.
     public internal(set) var example = ""
+    /// What the page shows of a request beside them.
+    public internal(set) var shown = ShownRules()
+}
+
+/// `streaksnap.options.v1.ShownRules`: what a handler checks itself.
+public struct ShownRules: Hashable, Sendable {
+    public internal(set) var required = false
+    /// A regular expression; empty when none is declared.
+    public internal(set) var pattern = ""
+    /// Numbers are written as in JSON.
+    public internal(set) var oneOf: [String] = []
 }
 
 /// `streaksnap.options.v1.MethodPolicy` with its defaults filled in.

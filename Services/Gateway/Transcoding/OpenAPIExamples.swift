@@ -51,7 +51,7 @@ struct OpenAPIExamples {
         case .bool: return .bool(declared == "true")
         case .enumeration:
             let first = set.enumeration(named: field.typeName)?.values.first { !$0.isUnspecified }
-            return .string(declared.isEmpty ? first?.jsonName ?? "" : declared)
+            return .string(declared.isEmpty ? field.rules.shown.oneOf.first ?? first?.jsonName ?? "" : declared)
         case .double, .float:
             let number = Double(declared).flatMap { $0.isFinite ? $0 : nil } ?? 1
             let (least, most) = (field.rules.atLeast.map { Double($0) }, field.rules.atMost.map { Double($0) })

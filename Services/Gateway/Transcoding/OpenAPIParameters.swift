@@ -147,20 +147,24 @@ enum OpenAPIParameters {
             properties.append((upload.part, part))
             // A form has one file.
             if example.isEmpty { example.append((upload.part, "(the bytes of the file)")) }
-            if file?.rules.required == true { required.append(upload.part) }
+            if file?.isRequiredInput == true { required.append(upload.part) }
         }
         let files = route.policy.uploads.map(\.field)
         // What the path gives, the form may not.
         let taken = files + route.pattern.variables.map(\.fieldPath)
-        for field in message.fields where !taken.contains(field.name) && field.kind != .message {
-            properties.append((field.name, schemas.schemaOf(field, in: route.set, .text)))
-            example.append((field.name, examples.value(field, isReply: false)))
-            if field.isRequiredInput { required.append(field.name) }
+        for (name, field) in schemas.queryFields(of: route.requestType, in: route.set) {
+            guard !taken.contains(where: { name == $0 || name.hasPrefix($0 + ".") }) else { continue }
+            properties.append((name, schemas.schemaOf(field, in: route.set, .text)))
+            example.append((name, examples.value(field, isReply: false)))
+            // A member's rules hold when its message is there.
+            if field.isRequiredInput, !name.contains(".") { required.append(name) }
         }
-        var schema: JSONNode = ["type": "object", "properties": .object(properties)]
+        var schema: JSONNode = ["type": "object", "properties": .object(properties), "additionalProperties": false]
         if !required.isEmpty { schema["required"] = .strings(required) }
         let form: (String, JSONNode) = ("multipart/form-data", ["schema": schema, "example": .object(example)])
-        guard route.takesJSON else { return ["content": .object([form]), "required": true] }
+        // JSON has no file.
+        let needsFile = message.fields.contains { files.contains($0.name) && $0.isRequiredInput }
+        guard route.takesJSON, !needsFile else { return ["content": .object([form]), "required": true] }
         let json: JSONNode = [
             "schema": schemas.object(message, in: route.set, .body, without: taken),
             "example": examples.message(route.requestType, isReply: false, without: taken),

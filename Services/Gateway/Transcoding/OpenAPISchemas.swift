@@ -164,7 +164,7 @@ struct OpenAPISchemas {
         let isNullable: Bool
         switch use {
         case .text: isNullable = false
-        case .body: isNullable = !field.rules.required
+        case .body: isNullable = !field.rules.required && !field.rules.shown.required
         case .reply, .meta: isNullable = field.shape == .optional || field.kind == .float || field.kind == .double
         }
         var schema: JSONNode = ["type": isNullable ? .strings([type, "null"]) : .string(type)]
@@ -183,25 +183,30 @@ struct OpenAPISchemas {
     ) {
         let rules = field.rules
         let isInput = use == .body || use == .text
-        var names = rules.oneOf
-        if field.kind == .enumeration {
+        let shown = isInput ? rules.shown : ShownRules()
+        var names = shown.oneOf.isEmpty ? rules.oneOf : shown.oneOf
+        if field.kind == .enumeration, names.isEmpty {
             names = set.enumeration(named: field.typeName)?.values.filter { !$0.isUnspecified }.map(\.jsonName) ?? []
         }
         if !names.isEmpty {
-            schema["enum"] = .array(names.map { .string($0) } + (isNullable ? [.null] : []))
+            let values = names.map { field.openAPIType.0 == "integer" ? Int64($0).map(JSONNode.integer) ?? .null : .string($0) }
+            schema["enum"] = .array(values + (isNullable ? [.null] : []))
             // As for a nullable message.
             let title = field.kind == .enumeration ? Self.component(field.typeName, .reply) : Self.capitalised(field.name)
             if isNullable { schema["title"] = .string(title) }
         }
-        if field.kind == .string, names.isEmpty, rules.format == .unspecified || rules.minLength != nil {
+        // The name of a time zone has no pattern.
+        let hasForm = rules.format != .unspecified && rules.format != .timeZone
+        if field.kind == .string, names.isEmpty, !hasForm || rules.minLength != nil {
             // What is required is not empty.
-            let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isInput && rules.required ? 1 : 0)
+            let isFilled = isInput && (rules.required || shown.required || rules.format == .timeZone)
+            let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isFilled ? 1 : 0)
             if least > 0 { schema["minLength"] = .integer(Int64(least)) }
         }
         if let most = rules.maxLength ?? rules.maxBytes { schema["maxLength"] = .integer(Int64(most)) }
         if let least = rules.atLeast { schema["minimum"] = .integer(least) }
         if let most = rules.atMost { schema["maximum"] = .integer(most) }
-        if let pattern = rules.format.pattern { schema["pattern"] = .string(pattern) }
+        if let pattern = shown.pattern.isEmpty ? rules.format.pattern : shown.pattern { schema["pattern"] = .string(pattern) }
         // Clients drop what is only written from what they read: of a reply nothing is.
         if rules.secret, isInput { schema["writeOnly"] = true }
     }
@@ -238,7 +243,13 @@ struct OpenAPISchemas {
 
 extension FieldDescriptor {
     /// Whether a request must hold it.
-    var isRequiredInput: Bool { rules.required || (rules.minItems ?? 0) > 0 }
+    var isRequiredInput: Bool { rules.required || rules.shown.required || (rules.minItems ?? 0) > 0 }
+
+    /// Whether an empty text breaks the form that the page shows of it. What is required, its service refuses.
+    var refusesEmpty: Bool {
+        guard kind == .string, shape == .scalar || shape == .optional, !rules.required else { return false }
+        return rules.format != .unspecified
+    }
 
     /// JSON type and format of one value.
     var openAPIType: (String, String?) {
@@ -268,7 +279,8 @@ extension FieldRules.Format {
     /// The regular expression of a form that OpenAPI has no name for.
     fileprivate var pattern: String? {
         switch self {
-        case .month: "^[0-9]{4}-(?:0[1-9]|1[0-2])$"
+        // The calendar begins with the year 1.
+        case .month: "^(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-(?:0[1-9]|1[0-2])$"
         case .username: "^[a-z0-9_.]+$"
         case .version: "^[0-9]+(?:[.-][0-9]+)*$"
         default: nil

@@ -1,7 +1,7 @@
 /// Reads the options this gateway knows from the option messages of a descriptor. protoc may split one option over several
 /// occurrences, so every function adds to what is there.
 enum OptionsParser {
-    /// `google.protobuf.FieldOptions`: packed 2, deprecated 3, `(streaksnap.options.v1.field)` 50001.
+    /// `google.protobuf.FieldOptions`: packed 2, deprecated 3, `(streaksnap.options.v1.field)` 50001, `(streaksnap.options.v1.shown)` 50005.
     static func field(_ options: WireCursor, into field: inout FieldDescriptor) throws(WireProblem) {
         var cursor = options
         while let (number, value) = try cursor.next() {
@@ -9,6 +9,7 @@ enum OptionsParser {
             case (2, .varint(let flag)): field.isPacked = flag != 0
             case (3, .varint(let flag)): field.isDeprecated = flag != 0
             case (50001, .bytes(let inner)): try rules(inner, into: &field.rules)
+            case (50005, .bytes(let inner)): try shown(inner, into: &field.rules.shown)
             default: break
             }
         }
@@ -99,6 +100,18 @@ enum OptionsParser {
                 if number == 9 { rules.oneOf.append(try inner.text()) }
                 if number == 14 { rules.example = try inner.text() }
                 if number == 15 { (rules.format, rules.isTyped) = (.uuid, true) }
+            default: break
+            }
+        }
+    }
+
+    private static func shown(_ options: WireCursor, into rules: inout ShownRules) throws(WireProblem) {
+        var cursor = options
+        while let (number, value) = try cursor.next() {
+            switch (number, value) {
+            case (1, .varint(let raw)): rules.required = raw != 0
+            case (2, .bytes(let text)): rules.pattern = try text.text()
+            case (3, .bytes(let text)): rules.oneOf.append(try text.text())
             default: break
             }
         }

@@ -6,6 +6,8 @@ internal import Kernel
 struct RequestEncoder: ~Copyable {
     /// Most problems reported at once.
     static let maximumDetails = 50
+    /// What is wrong with an empty text where there is a form.
+    static let emptyText = "must not be empty; leave it out instead"
 
     var scanner: JSONScanner
     var values: ValueWriter
@@ -279,6 +281,7 @@ struct RequestEncoder: ~Copyable {
             let text = try scanner.content(of: raw, problem: &problem)
             if problem != .none { return report(problem.message) }
             switch field.kind {
+            case .string where text.isEmpty && field.refusesEmpty: report(Self.emptyText)
             case .string: values.delimited(field, text, mode)
             // Text is no substitute for JSON's own literals; 64-bit integers may come as text because JavaScript rounds them.
             case .bool, .double, .float: reportWrong(field)

@@ -17,6 +17,8 @@ struct FieldTable {
     /// Where `,"name":` lies in the pool.
     var keyOffset: Int32
     var keyLength: Int32
+    /// An empty text is a mistake: a service would take it for none.
+    var refusesEmpty: Bool
 }
 
 /// A message, compiled.
@@ -265,7 +267,8 @@ private struct SchemaBuilder {
             typeIndex: Int32(field.typeIndex),
             oneof: Int32(field.oneof ?? -1),
             keyOffset: Int32(offset),
-            keyLength: Int32(pool.count - offset)
+            keyLength: Int32(pool.count - offset),
+            refusesEmpty: field.refusesEmpty
         )
     }
 }

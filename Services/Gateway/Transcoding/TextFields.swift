@@ -91,6 +91,7 @@ extension RequestEncoder {
         let problem: String? = value.withUnsafeBufferPointer { text in
             if let base = text.baseAddress, !ByteText.isUTF8(base, text.count) { return StringProblem.invalidUTF8.message }
             if text.contains(0) { return StringProblem.nul.message }
+            if text.isEmpty, table.refusesEmpty { return Self.emptyText }
             return values.text(table, text, mode) ? nil : values.tables.expectation(table)
         }
         if let problem { report(name, problem) }

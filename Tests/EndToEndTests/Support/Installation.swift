@@ -8,8 +8,14 @@ import Testing
 
 /// A running system of its own: `streaksnap up` in a temporary folder on free ports.
 final class Installation: Sendable {
-    /// Does not move its clock; most tests share it.
-    static let shared = Task { try await Installation() }
+    /// Does not move its clock; most tests share it. It knows an app of Apple's.
+    static let shared = Task {
+        let keys = try await appleKeys.value.url
+        return try await Installation(
+            environment: ["STREAKSNAP_AUTH_APPLE_CLIENT_IDS": "com.example.app", "STREAKSNAP_AUTH_APPLE_KEYS_URL": keys]
+        )
+    }
+    private static let appleKeys = Task { try await AppleKeysServer() }
     /// For the tests of the development clock.
     static let timeTravelling = Task { try await Installation(["--dev-clock"], environment: smallExports) }
     /// Seven processes that may be killed.

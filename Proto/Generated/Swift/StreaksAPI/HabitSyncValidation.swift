@@ -9,7 +9,11 @@ extension SyncRequest {
         } else {
             violations.bytes(self.deviceID.utf8.count, max: 36, at: path, "device_id")
         }
-        if self.schemaVersion == 0 { violations.required(at: path, "schema_version") }
+        if self.schemaVersion == 0 {
+            violations.required(at: path, "schema_version")
+        } else {
+            violations.bounds(self.schemaVersion, min: 1, at: path, "schema_version")
+        }
         violations.bounds(self.epoch, min: 0, at: path, "epoch")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
         violations.bounds(self.limit, min: 0, at: path, "limit")

@@ -114,7 +114,8 @@ export class Reference {
         between(field.minLength, field.maxLength, " characters");
         between(field.minItems, field.maxItems, " entries");
         if (items) between(items.minLength, items.maxLength, " characters each");
-        if (field.pattern) rules.push(`matches \`${field.pattern}\``);
+        const pattern = field.pattern ?? items?.pattern;
+        if (pattern) rules.push(`matches \`${pattern}\``);
         if (field.const !== undefined) rules.push(`always \`${field.const}\``);
         if (field.writeOnly) rules.push("never in a reply");
         return rules;
