@@ -77,10 +77,12 @@ enum HabitDays {
         try sql.enqueue(
             """
             INSERT INTO habit_day (streak_id, on_date, status, value, completions, target, is_open, outcome, due_dates, broke_run)
-            SELECT * FROM \(rows: .of(days.map(\.0)), .of(days.map(\.1)), .of(days.map(\.2.status.rawValue)),
+            SELECT streak_id, on_date, status, value, completions, target, is_open, outcome, due_dates, broke_run
+            FROM \(rows: .of(days.map(\.0)), .of(days.map(\.1)), .of(days.map(\.2.status.rawValue)),
                 .of(days.map(\.2.value.thousandths)), .of(days.map { Int32(clamping: $0.2.completions) }),
                 .of(days.map(\.2.target?.thousandths)), .of(days.map(\.2.isOpen)), .of(days.map(\.2.outcome?.rawValue)),
-                .of(days.map { Int32(clamping: $0.2.dueDates) }), .of(days.map(\.2.brokeRun))) AS new
+                .of(days.map { Int32(clamping: $0.2.dueDates) }), .of(days.map(\.2.brokeRun)))
+                AS new (streak_id, on_date, status, value, completions, target, is_open, outcome, due_dates, broke_run)
             ON CONFLICT (streak_id, on_date) DO UPDATE SET status = EXCLUDED.status, value = EXCLUDED.value,
                 completions = EXCLUDED.completions, target = EXCLUDED.target, is_open = EXCLUDED.is_open,
                 outcome = EXCLUDED.outcome, due_dates = EXCLUDED.due_dates, broke_run = EXCLUDED.broke_run
@@ -94,9 +96,11 @@ enum HabitDays {
         try sql.enqueue(
             """
             INSERT INTO habit_run (streak_id, from_date, through_date, count, counts, ended, ended_on)
-            SELECT * FROM \(rows: .of(runs.map(\.0)), .of(runs.map(\.1.from)), .of(runs.map(\.1.through)),
+            SELECT streak_id, from_date, through_date, count, counts, ended, ended_on
+            FROM \(rows: .of(runs.map(\.0)), .of(runs.map(\.1.from)), .of(runs.map(\.1.through)),
                 .of(runs.map { Int32(clamping: $0.1.count) }), .of(runs.map(\.1.unit.stored)),
-                .of(runs.map { $0.1.end?.stored.kind }), .of(runs.map { $0.1.end?.stored.date })) AS new
+                .of(runs.map { $0.1.end?.stored.kind }), .of(runs.map { $0.1.end?.stored.date }))
+                AS new (streak_id, from_date, through_date, count, counts, ended, ended_on)
             ON CONFLICT (streak_id, from_date) DO UPDATE SET through_date = EXCLUDED.through_date, count = EXCLUDED.count,
                 counts = EXCLUDED.counts, ended = EXCLUDED.ended, ended_on = EXCLUDED.ended_on
             """
