@@ -83,7 +83,7 @@ extension BrokerTests {
                 }
                 let all = try await bus.scatter("scatter.ping", for: .milliseconds(200), atMost: 100)
                 #expect(all.count == 5, "it waits for more until its time is over")
-                #expect(try await bus.scatter("scatter.nobody", for: .seconds(60), atMost: 1).isEmpty, "at once")
+                #expect(try await bus.scatter("scatter.unheard", for: .seconds(60), atMost: 1).isEmpty, "at once")
                 #expect(bus.requests.count == 0)
                 answers.cancel()
                 await other.close()

@@ -135,7 +135,13 @@ struct CursorTests {
             FROM streaks.contribution WHERE streak_id = '\(streak)'
             """
         )
-        // In a feature that no replica runs, so that nothing tries them again by itself.
+        try await parkEvents(at: home)
+        let (habit, category) = try await habits(of: ann)
+        return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
+    }
+
+    /// In a feature that no replica runs, so that nothing tries them again by itself.
+    private func parkEvents(at home: Installation) async throws {
         _ = try await home.sql(
             """
             INSERT INTO social.event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, parked_at)
@@ -143,8 +149,6 @@ struct CursorTests {
             FROM generate_series(1, 2)
             """
         )
-        let (habit, category) = try await habits(of: ann)
-        return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
     }
 
     /// Some declared outages, long before anyone posted.

@@ -22,7 +22,8 @@ import Transcoding
         for descriptor in [Self.before, Self.after] {
             let table = RouteTable()
             let set = try #require(cache[descriptor.hash])
-            #expect(table.replace(with: [.init(name: "roll", sets: [set])]).isEmpty)
+            let refused = table.replace(with: [.init(name: "roll", sets: [set])])
+            #expect(refused.values.allSatisfy(\.isEmpty), "\(refused)")
             #expect(table.routes.map(\.template) == descriptor.methods.map(\.path))
         }
         #expect(cache[String(repeating: "a", count: 64)] == nil)

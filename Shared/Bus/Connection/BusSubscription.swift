@@ -126,8 +126,8 @@ struct CallbackKey: @unchecked Sendable {
 
 /// One `natsSubscription`. When the last reference is released, the loop that reads its messages destroys it.
 ///
-/// nats.c 3.4 looks a message's subscription up, releases the lock, and then uses it (its issue 637, fixed in 3.6): whoever destroys it on another
-/// thread meanwhile corrupts the heap. So it is destroyed between two readings.
+/// nats.c 3.4 looks a message's subscription up, releases the lock, and then uses it (its issue 637, fixed in 3.6): a thread that destroys it
+/// meanwhile corrupts the heap. So it is destroyed between two readings.
 final class NativeSubscription: @unchecked Sendable {
     // nats.c locks internally.
     let pointer: OpaquePointer

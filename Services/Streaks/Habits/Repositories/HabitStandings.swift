@@ -19,7 +19,7 @@ struct HabitStandings: Sendable {
     /// The photo of one of them on its date.
     let photo: HabitPhotoID?
 
-    /// Of nobody.
+    /// None.
     init() { (habits, photo) = ([], nil) }
 
     /// - Parameters:
