@@ -125,7 +125,7 @@ extension ConsoleTests {
             within: .seconds(300)
         )
         #expect(text.hasSuffix("secured\n"), "\(text)")
-        let kinds = "SELECT kind FROM auth.admin_action WHERE subject_id = '\(admin.id)' AND kind >= 20 ORDER BY taken_at"
+        let kinds = "SELECT kind FROM auth.admin_action WHERE subject_id = '\(admin.id)' AND kind IN (20, 21) ORDER BY taken_at"
         #expect(try await home.sql(kinds) == "20\n21")
         #expect(try await home.sql("SELECT count(*) FROM auth.second_factor WHERE account_id = '\(admin.id)'") == "0")
     }
