@@ -122,11 +122,7 @@ struct CursorTests {
             try #require(try await ben.post("/api/admin/users/\(ann.id)/wallet/grants", grant).status == 201)
         }
         _ = try await ann.circle("First", with: [ben])
-        let (circle, _) = try await ann.circle("Second", with: [ben])
-        for person in [ann, ben] {
-            let checkIn = try await person.post("/api/circles/\(circle)/check-in", "{}")
-            try #require(checkIn.status == 200, "\(checkIn.text)")
-        }
+        let circle = try await checkedInCircle(of: ann, ben)
         // The inspector shows a streak's dates: today's and one before it.
         _ = try await home.sql(
             """
@@ -138,6 +134,15 @@ struct CursorTests {
         try await parkEvents(at: home)
         let (habit, category) = try await habits(of: ann)
         return People(ann: ann, ben: ben, streak: streak, circle: circle, habit: habit, category: category)
+    }
+
+    private func checkedInCircle(of ann: Person, _ ben: Person) async throws -> String {
+        let (circle, _) = try await ann.circle("Second", with: [ben])
+        for person in [ann, ben] {
+            let checkIn = try await person.post("/api/circles/\(circle)/check-in", "{}")
+            try #require(checkIn.status == 200, "\(checkIn.text)")
+        }
+        return circle
     }
 
     /// In a feature that no replica runs, so that nothing tries them again by itself.
