@@ -19,46 +19,58 @@ struct HabitEntry {
     var details = CompletionDetails()
 
     func reply() async throws -> HabitEntryReply {
-        if let known { return try await reply(known, added) }
-        let sql = book.work.sql
-        let queued = try completion.map { try sql.enqueue(CompletionReads.completion($0, of: book.user, habit.record.streak)) }
+        if let standing {
+            if let added { return reply(standing, added) }
+            return reply(standing, try await queued()?.rows().first.map { HabitCompletion(try CompletionRecord($0)) })
+        }
+        let queued = try queued()
         let day = try await HabitDayReader.day(date, book, .init(including: habit.id))
         let completion = try await queued?.rows().first.map { HabitCompletion(try CompletionRecord($0)) }
-        guard let row = day.rows.first(where: { $0.id == habit.id }) else { throw ServiceError.habitNotFound }
-        let shown = day.shown.first { $0.row.id == habit.id }
-        let summary = day.summary
+        return reply(try read(day), completion)
+    }
+
+    /// What the change left.
+    private struct Standing {
+        /// nil when the date does not know the habit.
+        let shown: HabitOfToday?
+        let target: Amount?
+        let count: Int
+        let unit: Schedule.Unit
+        let longest: Int
+        /// The day of all habits.
+        let summary: HabitDaySummary
+        /// Whether the date was complete before.
+        let wasComplete: Bool
+    }
+
+    private func reply(_ standing: Standing, _ completion: HabitCompletion?) -> HabitEntryReply {
+        let day = standing.shown?.day
         return HabitEntryReply(
             habitID: habit.id,
             date: date,
-            status: HabitSquare(shown?.habit.day.status),
-            value: shown?.habit.day.value.value ?? 0,
-            targetValue: row.target?.value,
-            completions: Int32(clamping: shown?.habit.day.completions ?? 0),
+            status: HabitSquare(day?.status),
+            value: day?.value.value ?? 0,
+            targetValue: standing.target?.value,
+            completions: Int32(clamping: day?.completions ?? 0),
             completion: completion,
-            currentStreak: Int32(clamping: row.count),
-            streakUnit: HabitUnit(row.counts),
-            longestStreak: Int32(clamping: row.longest),
+            currentStreak: Int32(clamping: standing.count),
+            streakUnit: HabitUnit(standing.unit),
+            longestStreak: Int32(clamping: standing.longest),
             milestone: outcome?.milestones.last.map { Int32(clamping: $0) },
-            dayComplete: summary.isComplete && !wasComplete(day, row),
-            progress: HabitsProgress(summary),
-            week: shown?.habit.week.map { HabitWeekProgress($0) }
+            dayComplete: standing.summary.isComplete && !standing.wasComplete,
+            progress: HabitsProgress(standing.summary),
+            week: standing.shown?.week.map { HabitWeekProgress($0) }
         )
+    }
+
+    private func queued() throws -> QueuedStatement? {
+        try completion.map { try book.work.sql.enqueue(CompletionReads.completion($0, of: book.user, habit.record.streak)) }
     }
 
     // MARK: without reading
 
-    /// What the change left of a habit that is as of today.
-    private struct Known {
-        let state: HabitState
-        let count: Int
-        let day: HabitOfToday?
-        /// The day of all habits, before and after.
-        let before: HabitDaySummary
-        let after: HabitDaySummary
-    }
-
     /// nil when something has to be read: an earlier date, or habits that the date has not been brought to.
-    private var known: Known? {
+    private var standing: Standing? {
         guard let change = outcome?.change.change, let state = change.state.habit, let before = change.before.habit,
             date == book.date.today, state.today == date, before.today == date, !habit.record.isArchived,
             standings.habits.allSatisfy({ $0.asOf == date }), standings.habits.contains(where: { $0.id == habit.id })
@@ -68,13 +80,16 @@ struct HabitEntry {
             state.days[date].map { HabitOfToday(day: $0, week: state.week, reminderHour: hour) }
         }
         let others = standings.habits.filter { $0.id != habit.id }.compactMap(\.shown)
-        let (was, day) = (own(before), own(state))
-        return Known(
-            state: state,
+        func summary(with own: HabitOfToday?) -> HabitDaySummary { HabitDaySummary(others + [own].compactMap(\.self)) }
+        let shown = own(state)
+        return Standing(
+            shown: shown,
+            target: habit.record.version(on: date).target,
             count: change.state.count,
-            day: day,
-            before: HabitDaySummary(others + [was].compactMap(\.self)),
-            after: HabitDaySummary(others + [day].compactMap(\.self))
+            unit: state.unit,
+            longest: state.unit == .weeks ? state.longestWeeks : state.longestDates,
+            summary: summary(with: shown),
+            wasComplete: summary(with: own(before)).isComplete
         )
     }
 
@@ -93,33 +108,20 @@ struct HabitEntry {
         )
     }
 
-    private func reply(_ known: Known, _ added: HabitCompletion?) async throws -> HabitEntryReply {
-        var completion = added
-        if added == nil, let id = self.completion {
-            let rows = try await book.work.sql.query(CompletionReads.completion(id, of: book.user, habit.record.streak))
-            completion = try rows.first.map { HabitCompletion(try CompletionRecord($0)) }
-        }
-        let day = known.day?.day
-        let isWeekly = known.state.unit == .weeks
-        return HabitEntryReply(
-            habitID: habit.id,
-            date: date,
-            status: HabitSquare(day?.status),
-            value: day?.value.value ?? 0,
-            targetValue: habit.record.version(on: date).target?.value,
-            completions: Int32(clamping: day?.completions ?? 0),
-            completion: completion,
-            currentStreak: Int32(clamping: known.count),
-            streakUnit: HabitUnit(known.state.unit),
-            longestStreak: Int32(clamping: isWeekly ? known.state.longestWeeks : known.state.longestDates),
-            milestone: outcome?.milestones.last.map { Int32(clamping: $0) },
-            dayComplete: known.after.isComplete && !known.before.isComplete,
-            progress: HabitsProgress(known.after),
-            week: known.day?.week.map { HabitWeekProgress($0) }
+    // MARK: read again
+
+    private func read(_ day: HabitScreenDay) throws -> Standing {
+        guard let row = day.rows.first(where: { $0.id == habit.id }) else { throw ServiceError.habitNotFound }
+        return Standing(
+            shown: day.shown.first { $0.row.id == habit.id }?.habit,
+            target: row.target,
+            count: row.count,
+            unit: row.counts,
+            longest: row.longest,
+            summary: day.summary,
+            wasComplete: wasComplete(day, row)
         )
     }
-
-    // MARK: read again
 
     /// Whether the date was complete before the change: the others are as they are now.
     private func wasComplete(_ day: HabitScreenDay, _ row: DayRepository.HabitRow) -> Bool {

@@ -15,16 +15,8 @@ package enum LostSecondFactor {
     /// - Returns: false when it had none.
     package static func remove(of account: Account, _ work: UnitOfWork) async throws -> Bool {
         guard try await SecondFactorRepository.delete(account.id, work.sql) else { return false }
-        let action = AdminAction(
-            id: work.ids.make(),
-            admin: operatorID,
-            kind: .removeSecondFactor,
-            subject: account.id,
-            detail: "by an operator, with the command remove-second-factor",
-            takenAt: work.now,
-            requestID: work.requestID
-        )
-        try await AdminActionRepository.insert([action], work.sql)
+        let detail = "by an operator, with the command remove-second-factor"
+        try await AdminLog.note(.removeSecondFactor, of: account.id, by: operatorID, detail, work)
         try await AccountMails.note(account, .secondFactorRemoved, work)
         return true
     }

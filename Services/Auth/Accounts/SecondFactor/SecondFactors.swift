@@ -114,16 +114,7 @@ struct SecondFactors: Sendable {
         }
         // The row of the factor is locked: no other one is used meanwhile.
         let left = try await repository.state(of: account, work.sql)?.codesLeft ?? 0
-        let action = AdminAction(
-            id: work.ids.make(),
-            admin: account,
-            kind: .useRecoveryCode,
-            subject: account,
-            detail: "\(left) left",
-            takenAt: work.now,
-            requestID: work.requestID
-        )
-        try await AdminActionRepository.insert([action], work.sql)
+        try await AdminLog.note(.useRecoveryCode, of: account, by: account, "\(left) left", work)
         return left
     }
 

@@ -48,6 +48,26 @@ package struct AdminLog: Sendable {
         _ context: CallContext,
         _ work: UnitOfWork
     ) async throws {
+        try await note(kind, of: user, by: admin, detail, requestID: context.requestID, work)
+    }
+
+    /// The same of what is done without a caller at hand: the request is the transaction's.
+    package static func note(
+        _ kind: AdminActionKind,
+        of user: UserID?,
+        by admin: UserID,
+        _ detail: String,
+        _ work: UnitOfWork
+    ) async throws { try await note(kind, of: user, by: admin, detail, requestID: work.requestID, work) }
+
+    private static func note(
+        _ kind: AdminActionKind,
+        of user: UserID?,
+        by admin: UserID,
+        _ detail: String,
+        requestID: String,
+        _ work: UnitOfWork
+    ) async throws {
         let action = AdminAction(
             id: work.ids.make(),
             admin: admin,
@@ -55,7 +75,7 @@ package struct AdminLog: Sendable {
             subject: user,
             detail: detail,
             takenAt: work.now,
-            requestID: context.requestID
+            requestID: requestID
         )
         try await AdminActionRepository.insert([action], work.sql)
     }

@@ -54,8 +54,9 @@ extension HabitBook {
             },
             work
         )
-        try bury(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
-        try await dropPhotos(zip(all, changes).map { ($0.habit.id, $0.edits, $1) })
+        let made = zip(all, changes).map { (habit: $0.habit.id, edits: $0.edits, change: $1) }
+        try bury(made)
+        try await dropPhotos(made)
         var outcomes: [HabitOutcome] = []
         var patches: [CompletionID: CompletionPatch] = [:]
         for ((pair, checked), change) in zip(zip(all, checked), changes) {
