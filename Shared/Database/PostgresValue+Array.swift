@@ -2,7 +2,7 @@ public import Kernel
 
 /// A type whose arrays are PostgreSQL arrays (`[UserID]` is `uuid[]`, `[String?]` is `text[]` with NULLs); `[UInt8]` is `bytea`.
 ///
-/// Bind arrays as `= ANY(\(ids))`, or several of one length as `SELECT * FROM unnest(\(ids), \(dates))`.
+/// Bind arrays as `= ANY(\(ids))`, and rows of several columns as `FROM \(rows: .of(ids), .of(dates)) AS new (id, on_date)`.
 public protocol PostgresArrayElement: Sendable {
     /// The type of the array.
     static var postgresArrayType: PostgresType { get }

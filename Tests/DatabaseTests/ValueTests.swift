@@ -87,6 +87,35 @@ import Testing
         }
     }
 
+    @Test func `rows arrive whole whether they are none one or many`() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            for count in [0, 1, 3] {
+                let ids = (0..<count).map { Int32($0) }
+                let texts = ids.map { $0 % 2 == 0 ? nil : "ä\($0)" }
+                let blobs: [[UInt8]] = ids.map { Array(repeating: 7, count: Int($0)) }
+                let dates = ids.map { CalendarDate(dayNumber: 20_000 + $0) }
+                let given: Query = "SELECT * FROM \(rows: .of(ids), .of(texts), .of(blobs), .of(dates)) AS r (n, t, b, d)"
+                #expect(given.text.contains("VALUES") == (count == 1))
+                // Values before and behind the rows keep their places.
+                let rows = try await database.query(
+                    "SELECT \("before"), n, t, b, d, \(true) FROM (\(given)) AS g WHERE n < \(Int32(100)) ORDER BY n"
+                )
+                #expect(try rows.map { try $0.get(at: 0, as: String.self) } == ids.map { _ in "before" })
+                #expect(try rows.map { try $0.get(at: 1, as: Int32.self) } == ids)
+                #expect(try rows.map { try $0.get(at: 2, as: String?.self) } == texts)
+                #expect(try rows.map { try $0.get(at: 3, as: [UInt8].self) } == blobs)
+                #expect(try rows.map { try $0.get(at: 4, as: CalendarDate.self) } == dates)
+                #expect(try rows.allSatisfy { try $0.get(at: 5, as: Bool.self) })
+            }
+            await #expect(throws: DatabaseError.self) {
+                try await database.query("SELECT b FROM \(rows: .of([1, 2] as [UInt8])) AS r (b)")
+            }
+            await #expect(throws: DatabaseError.self) {
+                try await database.query("SELECT t FROM \(rows: .of(["a\0b"])) AS r (t)")
+            }
+        }
+    }
+
     @Test func `instants agree with the server's own text`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             for text in ["1969-12-31T23:59:59.999999Z", "2000-01-01T00:00:00Z", "2024-02-29T12:34:56.789012Z"] {

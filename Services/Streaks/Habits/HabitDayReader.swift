@@ -20,15 +20,16 @@ struct HabitDayReader: Sendable {
         _ context: CallContext
     ) async throws -> HabitScreenDay {
         let around = date ?? Zone.utc.date(at: habits.work.now())
-        let rows = try await habits.database.query(together: [
-            ZoneRepository.query(of: [user]), DayRepository.query(of: user, date.map { .on($0) } ?? .newest, selection),
-            DayRepository.notes(of: user, around: around),
-        ])
-        if let zones = try await ZoneRepository.histories(rows[0])[user] {
+        let rows = try await habits.database.query(
+            DayRepository.screen(of: user, date.map { .on($0) } ?? .newest, around: around, selection)
+        )
+        // Without a row, or before anything is known of the user, it takes the longer way.
+        if let first = rows.first, let zones = try DayRepository.clock(first) {
             let clock = HabitDate(zones, at: habits.work.now())
-            let shown = try rows[1].map(DayRepository.habit)
+            let shown = try rows.map(DayRepository.habit)
             if shown.allSatisfy({ $0.asOf == clock.today }) {
-                return try await finished(shown, date ?? clock.today, rows[2], clock, of: user, selection)
+                let notes = try DayRepository.notes(first)
+                return try await finished(shown, date ?? clock.today, notes, clock, of: user, selection)
             }
         }
         let clock = try await habits.refresh(user, context)
@@ -37,21 +38,21 @@ struct HabitDayReader: Sendable {
             DayRepository.notes(of: user, around: date ?? clock.today),
         ])
         let shown = try again[0].map(DayRepository.habit)
-        return try await finished(shown, date ?? clock.today, again[1], clock, of: user, selection)
+        let notes = try again[1].map { (try $0.get(at: 0, as: CalendarDate.self), try $0.get(at: 1, as: String.self)) }
+        let noted = Dictionary(notes) { first, _ in first }
+        return try await finished(shown, date ?? clock.today, noted, clock, of: user, selection)
     }
 
     private func finished(
         _ rows: [DayRepository.HabitRow],
         _ date: CalendarDate,
-        _ notes: [Row],
+        _ notes: [CalendarDate: String],
         _ clock: HabitDate,
         of user: UserID,
         _ selection: DayRepository.Selection
     ) async throws -> HabitScreenDay {
         guard date <= clock.today else { throw ServiceError.dateInFuture }
-        var note: String?
-        for row in notes where try row.get(at: 0, as: CalendarDate.self) == date { note = try row.get(at: 1) }
-        var day = HabitScreenDay(date: date, clock: clock, rows: rows, note: note)
+        var day = HabitScreenDay(date: date, clock: clock, rows: rows, note: notes[date])
         guard day.needsHistory else { return day }
         let queries = DayRepository.historyQueries(of: user, selection, in: HabitScreenDay.around(date))
         day.histories = try DayRepository.histories(try await habits.database.query(together: queries))

@@ -33,6 +33,11 @@ package enum ZoneRepository {
         "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
     }
 
+    /// A history by its entries, in order; nil when there are none.
+    package static func history(since: [Instant], zones: [String]) -> ZoneHistory? {
+        ZoneHistory(entries: zip(since, zones).map { ZoneHistory.Entry(since: $0, zone: Zone($1) ?? .utc) })
+    }
+
     /// The clocks of these users.
     package static func clocks(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: UserClock] {
         let rows = try await sql.query(

@@ -80,10 +80,12 @@ enum DayRepository {
         "SELECT * FROM habit h WHERE h.user_id = \(user) AND \(condition) OFFSET 0"
     }
 
-    static func query(of user: UserID, _ date: Day, _ selection: Selection = Selection()) -> Query {
+    /// - Parameter more: further columns, with a comma before each.
+    static func query(of user: UserID, _ date: Day, _ selection: Selection = Selection(), with more: Query = "") -> Query {
         let date = date.expression
         return """
             SELECT \(record), \(week), \(version), \(day), \(CompletionRecord.columnsOfC), h.snoozes, h.snooze_date
+                \(more)
             FROM (\(habits(of: user, selection.condition))) AS h
             CROSS JOIN LATERAL (SELECT current_count FROM streak WHERE id = h.streak_id OFFSET 0) AS s
             LEFT JOIN habit_day d ON d.streak_id = h.streak_id AND d.on_date = \(date)
@@ -129,6 +131,38 @@ enum DayRepository {
             day: day,
             completion: try row.get(at: 33, as: CompletionID?.self) == nil ? nil : CompletionRecord(row, at: 33)
         )
+    }
+
+    // MARK: screens
+
+    /// The same with the user's clock and their notes on the dates around an instant, whatever their zone, in each row (`clock`, `notes`):
+    /// a screen is one statement.
+    static func screen(of user: UserID, _ date: Day, around instant: CalendarDate, _ selection: Selection) -> Query {
+        let near: Query = "on_date BETWEEN \(instant.advanced(by: -1)) AND \(instant.advanced(by: 1))"
+        return query(
+            of: user,
+            date,
+            selection,
+            with: """
+                , ARRAY(SELECT since FROM zone_change WHERE user_id = \(user) ORDER BY since),
+                ARRAY(SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since),
+                ARRAY(SELECT on_date FROM habit_day_note WHERE user_id = \(user) AND \(near) ORDER BY on_date),
+                ARRAY(SELECT note FROM habit_day_note WHERE user_id = \(user) AND \(near) ORDER BY on_date)
+                """
+        )
+    }
+
+    /// - Parameter row: of `screen`.
+    static func clock(_ row: Row) throws -> ZoneHistory? {
+        let first = 35 + CompletionRecord.columnCount
+        return ZoneRepository.history(since: try row.get(at: first), zones: try row.get(at: first + 1))
+    }
+
+    /// - Parameter row: of `screen`.
+    static func notes(_ row: Row) throws -> [CalendarDate: String] {
+        let first = 37 + CompletionRecord.columnCount
+        let dates: [CalendarDate] = try row.get(at: first)
+        return Dictionary(zip(dates, try row.get(at: first + 1, as: [String].self))) { first, _ in first }
     }
 
     // MARK: weeks
