@@ -660,13 +660,14 @@ def usable_broker():
 
 def arguments():
     parser = argparse.ArgumentParser(prog="deploy/dev chaos --cluster", allow_abbrev=False)
-    parser.add_argument("--fault", nargs="+", choices=FAULTS, default=FAULTS, metavar="NAME",
+    parser.add_argument("--fault", nargs="+", action="extend", choices=FAULTS, metavar="NAME",
         help=f"some of {', '.join(FAULTS)}; all by default")
     parser.add_argument("--seconds", type=int, default=40, help="of load for each fault, 10 to 600 (40)")
     parser.add_argument("--pairs", type=int, default=20, help="of friends, 1 to 200 (20)")
     parser.add_argument("--binaries", type=pathlib.Path, required=True, help="folder of the executables; deploy/dev sets it")
     parser.add_argument("--check", action="store_true", help="only looks at the command line")
     given = parser.parse_args()
+    given.fault = given.fault or FAULTS
     if not 10 <= given.seconds <= 600:
         parser.error("--seconds must be from 10 to 600")
     if not 1 <= given.pairs <= 200:

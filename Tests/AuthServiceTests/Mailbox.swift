@@ -9,15 +9,15 @@ final class Mailbox: Sendable {
     private struct State {
         var mails: [SendMailRequest] = []
         var calls = 0
-        var isAway = false
+        var refusal: ServiceError?
     }
 
     private let state = Mutex(State())
 
-    /// Whether it refuses to answer, as a service that is away.
-    var isAway: Bool {
-        get { state.withLock { $0.isAway } }
-        set { state.withLock { $0.isAway = newValue } }
+    /// What it answers to each mail, as a service that is away or of another version; nil: it takes them.
+    var refusal: ServiceError? {
+        get { state.withLock { $0.refusal } }
+        set { state.withLock { $0.refusal = newValue } }
     }
 
     /// How often it was called.
@@ -27,7 +27,7 @@ final class Mailbox: Sendable {
     func take(_ request: SendMailRequest) throws -> SendMailReply {
         try state.withLock { state in
             state.calls += 1
-            guard !state.isAway else { throw ServiceError.unavailable() }
+            if let refusal = state.refusal { throw refusal }
             if !state.mails.contains(where: { $0.operationID == request.operationID }) { state.mails.append(request) }
         }
         return SendMailReply()

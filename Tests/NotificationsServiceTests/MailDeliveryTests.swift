@@ -36,6 +36,25 @@ import Testing
         }
     }
 
+    @Test func `a mail of a kind that only newer replicas know waits for one of them`() async throws {
+        let server = try await MailServer.start()
+        try await withMailWorld { world in
+            let id = try await world.ask(to: "ada")
+            let jobs = try world.jobs(try MailWorld.transport(server))
+            let kind = MailKind.verification.rawValue
+            _ = try await world.database.execute("UPDATE mail SET kind = 1000")
+            for _ in 0..<3 {
+                try await world.work(jobs)
+                world.clock.advance(by: .hours(1))
+            }
+            #expect(try server.messages.isEmpty)
+            #expect(try await world.row(id).state == 0)
+            _ = try await world.database.execute("UPDATE mail SET kind = \(kind)")
+            try await world.work(jobs)
+            #expect(try server.messages.map(\.to) == [["ada@example.com"]])
+        }
+    }
+
     @Test func `the receipt of a purchase goes to the address that auth has when it is handed over`() async throws {
         let server = try await MailServer.start()
         try await withMailWorld { world in

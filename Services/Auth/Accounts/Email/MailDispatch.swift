@@ -59,12 +59,14 @@ struct MailDispatch: Sendable {
             let context = CallContext.expiring(in: Self.timeout, principal: Principal(role: .service))
             _ = try await notifications.sendMail(request(for: mail), context: context)
             try await queue.delete(mail)
-        } catch let error as ServiceError where [.invalidArgument, .failedPrecondition, .alreadyExists].contains(error.code) {
-            // The same request will never be taken.
-            logger.error("a mail is given up", metadata: ["mail": "\(mail.id)", "reason": "\(error.reason)"])
-            try await queue.delete(mail)
         } catch {
-            logger.debug("a mail waits for notifications", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+            // One that is refused waits too: a version of `notifications` that knows its kind may be on its way.
+            let isRefused = (error as? ServiceError)?.code == .invalidArgument
+            logger.log(
+                level: isRefused ? .warning : .debug,
+                "a mail waits for notifications",
+                metadata: ["mail": "\(mail.id)", "error": "\(error)"]
+            )
             try await queue.postpone(mail)
         }
         return 1

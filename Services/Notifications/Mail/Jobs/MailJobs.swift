@@ -49,6 +49,10 @@ struct MailJobs: Sendable {
             try await end(mail, .failed, "no answer in \(mail.unanswered) tries")
             return 1
         }
+        if case .unrecognized(let kind) = mail.kind {
+            try await postpone(mail, isAnswered: true, "kind \(kind) is newer than this replica")
+            return 1
+        }
         do {
             guard try await findAddress(&mail) else {
                 try await end(mail, .failed, "the user has no address")
