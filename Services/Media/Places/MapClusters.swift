@@ -7,6 +7,8 @@ struct MapClusters: Sendable {
     static let mostPosts = 100_000
     /// Clusters and pins of a map at most.
     static let mostShown = 5_000
+    /// Posts of patches that are kept: some 30 MB.
+    static let mostKept = 100_000
     /// A box that needs tiles of this level or a coarser one is asked how many posts it has before any is read.
     private static let coarse = 9
 
@@ -19,7 +21,10 @@ struct MapClusters: Sendable {
 
     let repository: ClusterRepository
     /// As `mostPosts`; tests want fewer.
-    var limit = mostPosts
+    let limit: Int
+    private let known = KnownMapPosts(capacity: mostKept)
+
+    init(repository: ClusterRepository, limit: Int = mostPosts) { (self.repository, self.limit) = (repository, limit) }
 
     /// What a reader sees of a box at a zoom.
     ///
@@ -44,19 +49,25 @@ struct MapClusters: Sendable {
     /// First the patches whose circles may come into the box, then those whose circles may come into a circle that touches it, until there
     /// are no more: a chain of neighbours is read whole or not at all.
     private func clusters(touching box: GeoBox, for reader: UserID?) async throws -> PlaceClusters? {
-        var pins: [PlacePin] = []
         var clusters = PlaceClusters([])
-        var known = Set<Int64>()
+        var (known, patches, unseen) = (MapPosts([]), [MapPatch](), Set<UserID>())
         var searched: [GeoBox] = []
         var boxes = [box]
         while !boxes.isEmpty {
+            let found = try await repository.patches(reaching: boxes, for: searched.isEmpty ? reader : nil)
+            unseen.formUnion(found.unseen)
             searched += boxes
-            let patches = try await repository.patches(reaching: boxes).subtracting(known)
-            guard !patches.isEmpty else { break }
-            known.formUnion(patches)
-            pins += try await repository.pins(ofPatches: patches, for: reader, limit: limit + 1 - pins.count)
-            guard pins.count <= limit else { return nil }
-            clusters = PlaceClusters(pins)
+            let more = found.patches.filter { patch in !patches.contains { $0.id == patch.id } }
+            guard !more.isEmpty else { break }
+            patches = (patches + more).sorted { $0.id < $1.id }
+            let loaded = try await self.known.posts(of: patches) { [repository, limit, known] in
+                let room = limit - known.posts.count
+                let posts = try await repository.posts(ofPatches: more.map(\.id), limit: room + 1)
+                return posts.count > room ? nil : MapPosts(known.posts + posts)
+            }
+            guard let loaded else { return nil }
+            known = loaded
+            clusters = known.clusters(without: unseen)
             // What reaches into a part of a box reaches into the box.
             boxes = clusters.circles(touching: box).filter { circle in !searched.contains { $0.contains(circle) } }
         }

@@ -20,6 +20,7 @@ package enum PlacesFeature {
                     Migration(version: 4, name: "map", sql: PackageResources.V0004_map_sql),
                     Migration(version: 5, name: "moderation", sql: PackageResources.V0005_moderation_sql),
                     Migration(version: 6, name: "near cells", sql: PackageResources.V0006_near_cells_sql),
+                    Migration(version: 7, name: "area changes", sql: PackageResources.V0007_area_changes_sql),
                 ]
             )
         ],
@@ -34,7 +35,8 @@ package enum PlacesFeature {
             jobs: [
                 RemovedPosts(posts: posts, blobs: core.blobs).job, RemovedPostIDs(posts: posts).job,
                 CountedVotes(votes: VoteRepository(database: database)).job, PastScores(posts: posts).job,
-                CountedTiles(clusters: ClusterRepository(database: database)).job, NamedPosts(posts: posts).job,
+                CountedTiles(clusters: ClusterRepository(database: database)).job,
+                EndedConnections(clusters: ClusterRepository(database: database)).job, NamedPosts(posts: posts).job,
                 UnusedUploads(uploads: UploadRepository(database: database), blobs: core.blobs).job,
                 StrayUploads(blobs: core.blobs).job,
             ]
@@ -77,7 +79,11 @@ package enum PlacesFeature {
             removeCity: RemoveCity(cities: cities),
             setFavoriteCity: SetFavoriteCity(cities: cities),
             clearFavoriteCity: ClearFavoriteCity(cities: cities),
-            listClusters: ListClusters(clusters: ClusterRepository(database: database), lists: lists, views: views),
+            listClusters: ListClusters(
+                maps: MapClusters(repository: ClusterRepository(database: database)),
+                lists: lists,
+                views: views
+            ),
             downloadPost: DownloadPost(posts: posts, blobs: core.blobs),
             presignPost: PresignPost(uploads: uploads, terms: core.terms),
             findPostOwner: FindPostOwner(posts: posts),

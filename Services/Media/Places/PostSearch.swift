@@ -37,6 +37,9 @@ struct PostSearch: Sendable {
 
     private init() { order = .newest }
 
+    /// The posts of a box by their scores.
+    init(bestOf box: GeoBox) { (self.box, order) = (box, .score) }
+
     /// - Parameter reader: nil for a guest.
     /// - Throws: `VALIDATION_ERROR` naming the fields that are wrong or do not go together; `UNAUTHENTICATED` for a guest's own.
     init(_ request: ListPostsRequest, reader: UserID?) throws {

@@ -2,6 +2,7 @@ import Database
 import Kernel
 import MediaAPI
 import MediaDomain
+import Synchronization
 import TestSupport
 import Testing
 
@@ -94,6 +95,123 @@ import Testing
         }
     }
 
+    @Test(arguments: TestDepth.seeds(quick: 4, full: 60))
+    func `a map shows what is there at that moment, whatever was seen before`(seed: UInt64) async throws {
+        try await PlaceWorld.with { world in
+            var random = Seeded(seed &* 31 &+ 5)
+            var posts = try await pins(world, &random)
+            var (hidden, withheld, unseen) = (Set<PostID>(), Set<UInt64>(), Set<UInt64>())
+            for step in 0..<40 {
+                let post = random.pick(posts)
+                switch Int.random(in: 0..<7, using: &random) {
+                case 0:
+                    let number = UInt64(1_000 + step)
+                    let place = post.pin.position
+                    let position = Coordinate(nearestLatitude: place.latitude + 0.004, longitude: place.longitude + 0.004)
+                    try await world.pin(number, by: post.author, at: position.latitude, position.longitude)
+                    posts.append((PlacePin(id: PlaceWorld.post(number), position: position), post.author))
+                case 1, 2:
+                    let isHidden = hidden.remove(post.pin.id) == nil
+                    if isHidden { hidden.insert(post.pin.id) }
+                    try await world.database.execute(
+                        "UPDATE place_post SET is_hidden = \(isHidden) WHERE id = \(post.pin.id)"
+                    )
+                case 3:
+                    try await world.database.execute("UPDATE place_post SET state = 3 WHERE id = \(post.pin.id)")
+                    posts.removeAll { $0.pin == post.pin }
+                case 4:
+                    try await world.database.execute("DELETE FROM place_post WHERE id = \(post.pin.id)")
+                    posts.removeAll { $0.pin == post.pin }
+                case 5:
+                    if withheld.remove(post.author) == nil {
+                        withheld.insert(post.author)
+                        try await world.withhold(post.author)
+                    } else {
+                        let author = PlaceWorld.user(post.author)
+                        try await world.database.execute("UPDATE photo_owner SET is_withheld = false WHERE user_id = \(author)")
+                    }
+                default:
+                    if unseen.insert(post.author).inserted { try await world.block(99, post.author) }
+                    // The next map is read by connections that have not noted anything.
+                    _ = try await world.clusters.addUpEndedConnections()
+                }
+                let shown = posts.filter { !hidden.contains($0.pin.id) && !withheld.contains($0.author) }
+                let box = GeoBox(around: post.pin.position, radius: random.pick([3_000.0, 20_000, 200_000]))
+                let zoom = random.pick([5, 9.5, 12])
+                for (reader, pins) in [
+                    (UInt64?.none, shown.map(\.pin)), (99, shown.filter { !unseen.contains($0.author) }.map(\.pin)),
+                ] {
+                    let expected = SlowClusters.shown(pins, in: box, zoom: zoom)
+                    expect(try await world.map(box, zoom: zoom, for: reader), expected, "\(seed), step \(step)")
+                }
+            }
+        }
+    }
+
+    @Test func `what connections noted that have ended is added up, and nothing of it is lost`() async throws {
+        try await PlaceWorld.with { world in
+            var random = Seeded(3)
+            let posts = try await pins(world, &random)
+            let box = GeoBox(around: posts[0].pin.position, radius: 20_000)
+            func changes() async throws -> [MapPatch] {
+                try await world.clusters.patches(reaching: [box], for: nil).patches.sorted { $0.id < $1.id }
+            }
+            let noted = try await changes()
+            #expect(noted.contains { ($0.changes ?? 0) > 0 })
+            // No process has these numbers.
+            try await world.database.execute("UPDATE place_area_change SET connection = -connection")
+            #expect(try await world.clusters.addUpEndedConnections() > 0)
+            #expect(try await world.count("place_area_change WHERE connection <> 0") == 0)
+            #expect(try await changes() == noted)
+            try await world.pin(1_000, by: 1, at: posts[0].pin.position.latitude, posts[0].pin.position.longitude)
+            #expect(try await changes() != noted)
+            let rows = try await world.count("place_area_change")
+            _ = try await world.clusters.addUpEndedConnections()
+            #expect(try await world.count("place_area_change") == rows, "those of living connections stay")
+        }
+    }
+
+    @Test func `patches are kept up to a number of posts, those that were used last`() async throws {
+        let loads = Mutex(0)
+        let known = KnownMapPosts(capacity: 40)
+        func ask(_ id: Int64, changes: Int64? = 1, count: Int? = 5) async throws -> Int? {
+            try await known.posts(of: [MapPatch(id: id, changes: changes)]) {
+                loads.withLock { $0 += 1 }
+                return count.map { count in
+                    MapPosts(
+                        (0..<count).map { number in
+                            let pin = PlacePin(
+                                id: PlaceWorld.post(UInt64(number)),
+                                position: Coordinate(nearestLatitude: 0, longitude: 0)
+                            )
+                            return MapPost(pin: pin, author: PlaceWorld.user(1))
+                        }
+                    )
+                }
+            }?.posts.count
+        }
+        for _ in 0..<3 { #expect(try await ask(1) == 5) }
+        #expect(loads.withLock { $0 } == 1)
+        #expect(try await ask(1, changes: 2, count: 6) == 6, "it has changed")
+        #expect(try await ask(2, count: nil) == nil)
+        #expect(try await ask(2, count: nil) == nil)
+        #expect(loads.withLock { $0 } == 3, "that there are too many is kept too")
+        #expect(try await ask(3, changes: nil) == 5)
+        #expect(try await ask(3, changes: nil) == 5)
+        #expect(loads.withLock { $0 } == 5, "what is not watched is read each time")
+        // 1 has a size of 16 and 2 of 10: with 4 there is no room for both.
+        _ = try await ask(1, changes: 2)
+        _ = try await ask(4)
+        #expect(loads.withLock { $0 } == 6)
+        _ = try await ask(1, changes: 2)
+        #expect(loads.withLock { $0 } == 6)
+        _ = try await ask(2, count: nil)
+        #expect(loads.withLock { $0 } == 7)
+        #expect(try await ask(5, count: 100) == 100)
+        #expect(try await ask(5, count: 100) == 100)
+        #expect(loads.withLock { $0 } == 9, "larger than all that is kept")
+    }
+
     @Test func `others see a coarse post where its cell is, and a map has no exact position`() async throws {
         try await PlaceWorld.with { world in
             let request = CreatePostRequest(
@@ -165,7 +283,7 @@ import Testing
 
     @Test func `a map needs a box and a zoom that exist`() async throws {
         try await PlaceWorld.with { world in
-            let handler = ListClusters(clusters: world.clusters, lists: world.lists, views: world.views)
+            let handler = ListClusters(maps: world.maps, lists: world.lists, views: world.views)
             for (request, field) in [
                 (ListClustersRequest(bbox: "1,2,3"), "bbox"), (ListClustersRequest(bbox: "0,0,1,1", zoom: -1), "zoom"),
                 (ListClustersRequest(bbox: "0,0,1,1", zoom: .nan), "zoom"),

@@ -14,7 +14,8 @@ extension PlaceWorld {
     func map(_ box: GeoBox, zoom: Double, for reader: UInt64? = 99, limit: Int = MapClusters.mostPosts) async throws
         -> ListClustersReply
     {
-        let handler = ListClusters(clusters: clusters, lists: lists, views: views, limit: limit)
+        let maps = limit == MapClusters.mostPosts ? maps : MapClusters(repository: clusters, limit: limit)
+        let handler = ListClusters(maps: maps, lists: lists, views: views)
         let text = "\(box.west),\(box.south),\(box.east),\(box.north)"
         return try await handler.handle(
             ListClustersRequest(bbox: text, zoom: zoom),

@@ -63,6 +63,7 @@ struct PlaceWorld: Sendable {
     let posts: PostRepository
     let newPosts: NewPosts
     let uploads: PresignedUploads
+    let maps: MapClusters
 
     var votes: VoteRepository { VoteRepository(database: database) }
     var lists: PostListRepository { PostListRepository(database: database) }
@@ -95,6 +96,7 @@ struct PlaceWorld: Sendable {
             clock: clock
         )
         posts = PostRepository(database: database)
+        maps = MapClusters(repository: ClusterRepository(database: database))
         uploads = PresignedUploads(
             uploads: UploadRepository(database: database),
             mutations: mutations,
@@ -234,7 +236,10 @@ struct PlaceWorld: Sendable {
     /// As the profile of a suspended or deleted user does.
     func withhold(_ user: UInt64) async throws {
         try await database.execute(
-            "INSERT INTO photo_owner (user_id, version, is_withheld) VALUES (\(Self.user(user)), 1, true)"
+            """
+            INSERT INTO photo_owner (user_id, version, is_withheld) VALUES (\(Self.user(user)), 1, true)
+            ON CONFLICT (user_id) DO UPDATE SET is_withheld = true
+            """
         )
     }
 

@@ -248,7 +248,7 @@ import Testing
             let side = [0.01, 0.3, 4, 60][Int.random(in: 0..<4, using: &random)]
             let box = GeoBox(around: try Coordinate(latitude: latitude, longitude: longitude), radius: side * 111_000)
             let ranges = PlaceKey.ranges(covering: box, most: 24)
-            let cells = PostCells.covering(ranges, most: 24, levels: PostCells.levels(of: .score))
+            let cells = PostCells.covering(box, ranges, most: 24, levels: PostCells.levels(of: .score))
             #expect(cells.numbers.count <= 24 && Set(cells.numbers).count == cells.numbers.count)
             guard cells.level != .world else { continue }
             for range in ranges {

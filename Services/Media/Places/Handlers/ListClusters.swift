@@ -6,24 +6,21 @@ internal import MediaDomain
 /// What a map shows of a box (PL-4), for guests too.
 struct ListClusters: QueryHandler {
     /// Singles that carry their posts.
-    private static let mostPosts = 500
+    private static let mostPosts = PostListStatement.most
 
-    let clusters: ClusterRepository
+    let maps: MapClusters
     let lists: PostListRepository
     let views: PostViews
-    /// Posts that are looked at; tests want fewer.
-    var limit = MapClusters.mostPosts
 
     func handle(_ request: ListClustersRequest, _ context: CallContext) async throws -> ListClustersReply {
         let box = try GeoBox(parsing: request.bbox, field: "bbox")
         let zoom = request.zoom ?? 11
         guard (0...24).contains(zoom) else { throw ServiceError.validation(field: "zoom", "must be from 0 to 24") }
         let reader = context.principal?.userID
-        switch try await MapClusters(repository: clusters, limit: limit).find(in: box, zoom: zoom, for: reader) {
+        switch try await maps.find(in: box, zoom: zoom, for: reader) {
         case .tiles(let circles): return ListClustersReply(clusters: circles.map(Cluster.init), form: "tiles")
         case .clusters(let shown):
-            let singles = shown.filter { $0.kind == .single }.flatMap(\.members)
-            let best = try await lists.best(of: singles, for: reader, limit: Self.mostPosts)
+            let best = try await posts(of: shown, in: box, zoom: zoom, for: reader)
             let posts = Dictionary(
                 try await views.views(best, for: reader, context).map { ($0.id, $0) },
                 uniquingKeysWith: { first, _ in first }
@@ -33,6 +30,19 @@ struct ListClusters: QueryHandler {
                 form: "clusters"
             )
         }
+    }
+}
+
+extension ListClusters {
+    /// The singles' posts, those with the best scores.
+    private func posts(of shown: [PlaceCluster], in box: GeoBox, zoom: Double, for reader: UserID?) async throws -> [ShownPost] {
+        // Every post of the box is a single.
+        if MapDetail(zoom: zoom) == .pins {
+            let search = PostSearch(bestOf: box)
+            return try await lists.posts(search, for: reader, after: nil, limit: Self.mostPosts).map(\.post)
+        }
+        let singles = shown.filter { $0.kind == .single }.flatMap(\.members)
+        return singles.isEmpty ? [] : try await lists.best(of: singles, for: reader, limit: Self.mostPosts)
     }
 }
 

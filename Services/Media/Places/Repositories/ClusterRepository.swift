@@ -6,8 +6,16 @@ internal import MediaDomain
 struct ClusterRepository: Sendable {
     let database: Database
 
-    /// Patches whose circles may come into one of these boxes.
-    func patches(reaching boxes: [GeoBox]) async throws -> Set<Int64> {
+    /// Patches, and authors whom the reader does not see.
+    struct Found: Sendable {
+        let patches: [MapPatch]
+        let unseen: Set<UserID>
+    }
+
+    /// Patches whose circles may come into one of these boxes, each once.
+    ///
+    /// - Parameter reader: whose unseen authors are read with them; nil: none are.
+    func patches(reaching boxes: [GeoBox], for reader: UserID?) async throws -> Found {
         var (low, high): ([PlacePoint], [PlacePoint]) = ([], [])
         for box in boxes {
             for reach in PlaceArea.reaches {
@@ -18,13 +26,25 @@ struct ClusterRepository: Sendable {
                 }
             }
         }
+        // Changes are added up for patches of at most 8 × 8 areas, that is 300 × 160 km.
+        let patches: Query = """
+            SELECT p.id, CASE WHEN p.columns <= 512 AND p.north - p.south < 256 THEN (
+                SELECT coalesce(sum(noted.changes), 0)::bigint FROM generate_series(p.south >> 5, p.north >> 5) AS row (y),
+                    unnest(ARRAY[0, 1024]) AS turn (x) CROSS JOIN LATERAL (SELECT changes FROM place_area_change WHERE y = row.y
+                    AND x BETWEEN (p.west >> 6) - turn.x AND ((p.west + p.columns - 1) >> 6) - turn.x) AS noted
+            ) END FROM (
+                SELECT DISTINCT f.id, f.south, f.north, f.west, f.columns
+                FROM unnest(\(low.map(\.x)), \(low.map(\.y)), \(high.map(\.x)), \(high.map(\.y))) AS a (x, y, x2, y2)
+                CROSS JOIN LATERAL (SELECT * FROM place_patch WHERE area && box(point(a.x, a.y), point(a.x2, a.y2)) OFFSET 0) AS f
+            ) AS p
+            """
         let rows = try await database.query(
-            """
-            SELECT DISTINCT p.id FROM unnest(\(low.map(\.x)), \(low.map(\.y)), \(high.map(\.x)), \(high.map(\.y))) AS a (x, y, x2, y2)
-            CROSS JOIN LATERAL (SELECT id FROM place_patch WHERE area && box(point(a.x, a.y), point(a.x2, a.y2))) AS p
-            """
+            together: [patches] + (reader.map { [PostListStatement.authors(unseenBy: $0)] } ?? [])
         )
-        return Set(try rows.map { try $0.decode(as: Int64.self) })
+        return Found(
+            patches: try rows[0].map { MapPatch(id: try $0.get(at: 0), changes: try $0.get(at: 1, as: Int64?.self)) },
+            unseen: Set(try rows.dropFirst().first?.map { try $0.decode(as: UserID.self) } ?? [])
+        )
     }
 
     private struct PlacePoint {
@@ -32,26 +52,40 @@ struct ClusterRepository: Sendable {
         let y: Double
     }
 
-    /// The posts of patches that a reader may see.
+    /// The posts of patches as guests see them.
     ///
     /// Cell after cell by the index of keys: the inner limit keeps the planner from joining all posts to all cells, which it does while there are
     /// few of them or its statistics are old.
     ///
     /// - Parameter limit: posts at most.
-    func pins(ofPatches patches: Set<Int64>, for reader: UserID?, limit: Int) async throws -> [PlacePin] {
-        let statement = PostListStatement(search: .everything, reader: reader, place: nil)
+    func posts(ofPatches patches: [Int64], limit: Int) async throws -> [MapPost] {
+        let statement = PostListStatement(search: .everything, reader: nil, place: nil)
         return try await database.query(
             """
-            \(statement.unseenAuthors) SELECT p.id, p.latitude, p.longitude FROM place_cell c CROSS JOIN LATERAL (
-                SELECT p.id, p.latitude, p.longitude FROM place_post p
+            SELECT p.id, p.latitude, p.longitude, p.user_id FROM place_cell c CROSS JOIN LATERAL (
+                SELECT p.id, p.latitude, p.longitude, p.user_id FROM place_post p
                 WHERE p.place_key BETWEEN c.cell << 33 AND (c.cell << 33) + 8589934591 AND p.state = 1 AND NOT p.is_hidden
                     AND \(statement.isListed) LIMIT \(limit)
-            ) AS p WHERE c.patch = ANY(\(Array(patches))) LIMIT \(limit)
+            ) AS p WHERE c.patch = ANY(\(patches)) LIMIT \(limit)
             """
         ).map { row in
-            let (id, latitude, longitude) = try row.decode(as: (PostID.self, Double.self, Double.self))
-            return PlacePin(id: id, position: Coordinate(nearestLatitude: latitude, longitude: longitude))
+            let (id, latitude, longitude, author) = try row.decode(as: (PostID.self, Double.self, Double.self, UserID.self))
+            let position = Coordinate(nearestLatitude: latitude, longitude: longitude)
+            return MapPost(pin: PlacePin(id: id, position: position), author: author)
         }
+    }
+
+    /// Adds up what connections have noted that have ended since. - Returns: their rows.
+    func addUpEndedConnections() async throws -> Int {
+        try await database.execute(
+            """
+            WITH ended AS (DELETE FROM place_area_change c WHERE connection <> 0
+                AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = c.connection) RETURNING y, x, changes)
+            INSERT INTO place_area_change AS known (y, x, connection, changes)
+            SELECT y, x, 0, sum(changes) FROM ended GROUP BY y, x ORDER BY y, x
+            ON CONFLICT (y, x, connection) DO UPDATE SET changes = known.changes + EXCLUDED.changes
+            """
+        )
     }
 
     /// The sums of tiles, as guests may see their posts.

@@ -22,6 +22,7 @@ extension PersonalData {
             "place_past_score": "how high posts stood in lists",
             "place_tile": "how many posts an area has, not whose",
             "place_tile_change": "where a post came into view or went, not whose",
+            "place_area_change": "how often the posts of an area changed, not whose",
             "place_cell": "that a cell of 600 m has or had a post",
             "place_patch": "which cells lie near each other",
         ]

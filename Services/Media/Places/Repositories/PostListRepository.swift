@@ -17,7 +17,7 @@ struct PostListRepository: Sendable {
     /// Ranges of keys that an area is read by.
     private static let ranges = 24
     /// Cells that a crowded area is read by.
-    private static let mostCells = 24
+    private static let mostCells = 64
 
     /// Words that more posts have are looked for in posts by their order, not posts by their words.
     private static let fewWithWords = 5_000
@@ -31,10 +31,10 @@ struct PostListRepository: Sendable {
     /// - Parameters:
     ///   - reader: nil for a guest.
     ///   - place: of the post before; nil at the start.
-    ///   - limit: 101 at most.
+    ///   - limit: `PostListStatement.most` at most.
     func posts(_ search: PostSearch, for reader: UserID?, after place: PostPlace?, limit: Int) async throws -> [ListedPost] {
         let statement = PostListStatement(search: search, reader: reader, place: place)
-        let found = try await source(search, statement)
+        let found = try await source(search, statement, limit: limit)
         let order: Query = search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
         let page: Query = "SELECT * FROM (\(found)) AS found ORDER BY \(order) LIMIT \(limit)"
         let rows = try await database.query(
@@ -56,20 +56,26 @@ struct PostListRepository: Sendable {
     }
 
     /// Where the posts are read from.
-    private func source(_ search: PostSearch, _ statement: PostListStatement) async throws -> Query {
+    private func source(_ search: PostSearch, _ statement: PostListStatement, limit: Int) async throws -> Query {
         if search.author != nil { return statement.ofAuthor }
         if let words = PostListStatement.words(search) {
             let found: Query = "SELECT FROM place_post_text WHERE words @@ \(words) LIMIT \(Self.fewWithWords + 1)"
             let count = try await database.query("SELECT count(*) FROM (\(found)) AS counted").first?.decode(as: Int64.self) ?? 0
             if count <= Self.fewWithWords { return statement.withWords(words) }
         }
-        guard let box = search.box else { return statement.inCells(.world) }
+        guard let box = search.box else { return statement.inCells(.world, limit: limit) }
         let ranges = search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.ranges)
         let count: Query = "SELECT count(*) FROM (SELECT FROM \(PostListStatement.posts(in: ranges)) LIMIT \(few + 1)) AS counted"
         let found = try await database.query(count).first?.decode(as: Int64.self) ?? 0
         guard Int(found) > few else { return statement.inRanges(ranges) }
-        let levels = PostCells.levels(of: search.order)
-        return statement.inCells(PostCells.covering(ranges, most: Self.mostCells, levels: levels))
+        let cells = PostCells.covering(
+            box,
+            ranges,
+            isCell: search.cell != nil,
+            most: Self.mostCells,
+            levels: PostCells.levels(of: search.order)
+        )
+        return statement.inCells(cells, limit: limit)
     }
 
     /// The statement for one post.

@@ -18,11 +18,15 @@ struct PostListStatement: Sendable {
 
     /// Authors whom the reader blocks or is blocked by, read once for the whole statement.
     var unseenAuthors: Query {
-        guard let reader else { return "" }
-        return """
-            WITH unseen AS MATERIALIZED (SELECT ARRAY(SELECT blocked FROM block_replica WHERE active AND blocker = \(reader)
-                UNION ALL SELECT blocker FROM block_replica WHERE active AND blocked = \(reader)) AS authors)
-            """
+        reader.map { "WITH unseen AS MATERIALIZED (SELECT ARRAY(\(Self.authors(unseenBy: $0))) AS authors)" } ?? ""
+    }
+
+    /// Authors whom a reader blocks or is blocked by.
+    static func authors(unseenBy reader: UserID) -> Query {
+        """
+        SELECT blocked FROM block_replica WHERE active AND blocker = \(reader)
+        UNION ALL SELECT blocker FROM block_replica WHERE active AND blocked = \(reader)
+        """
     }
 
     /// Shown posts with keys of these ranges, as `p`: range after range by the index of keys.
@@ -63,32 +67,75 @@ struct PostListStatement: Sendable {
         )
     }
 
-    /// The best posts of cells, or the newest: PostgreSQL reads each cell's by its index and merges them, as far as the page needs. With
-    /// them the posts whose score has changed since the list was ranked.
-    func inCells(_ cells: PostCells) -> Query {
-        let isRanked: Query = search.order == .newest ? "" : "AND p.scored_at <= \(moment)"
+    /// Posts of a list at once, at most.
+    static let most = 500
+
+    /// The best posts of cells, or the newest, and those whose score has changed since the list was ranked.
+    ///
+    /// Cells at the edge may have many posts, and few of the area. So the cells inside it are asked first: as many posts as are wanted have a
+    /// rank of theirs or a better one. Each cell is then read from its best post on, by its index, to that rank and no further.
+    ///
+    /// - Parameter limit: `most` at most.
+    func inCells(_ cells: PostCells, limit: Int) -> Query {
         let order: Query = search.order == .newest ? "p.posted_at" : "p.score"
-        var parts: [Query] = cells.conditions.map {
+        let inside = best(
+            of: cells,
+            cells.inside,
+            "\(order) AS value",
+            "true",
+            "ORDER BY \(order) DESC LIMIT \(share(of: limit, cells))"
+        )
+        let columns: Query = "\(PostListRepository.columns), p.score AS rank"
+        let found = best(
+            of: cells,
+            cells.numbers,
+            columns,
+            "\(order) >= (SELECT value FROM least)",
+            "ORDER BY \(order) DESC, p.id DESC LIMIT \(Self.page(limit))"
+        )
+        let least: Query = """
+            WITH least AS MATERIALIZED (SELECT coalesce((SELECT best.value FROM \(inside) ORDER BY best.value DESC OFFSET \(limit - 1) LIMIT 1),
+                '-infinity') AS value)
             """
-            (SELECT \(PostListRepository.columns), p.score AS rank FROM place_post p
-            WHERE \($0) AND p.state = 1 AND NOT p.is_hidden \(isRanked) \(follows("p.score")) AND \(isListed)
-            ORDER BY \(order) DESC, p.id DESC LIMIT 101)
-            """
-        }
-        if search.order == .score { parts.append(changed(cells)) }
-        return parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" }
+        let all: Query = search.order == .score ? "UNION ALL \(changed(cells, limit: limit))" : ""
+        return "\(least) SELECT best.* FROM \(found) \(all)"
     }
 
-    private func changed(_ cells: PostCells) -> Query {
-        let near = cells.ranges.map { "s.place_key BETWEEN \($0.lowerBound) AND \($0.upperBound)" as Query }
+    /// Some posts of each of these cells that the reader may see, as `best`.
+    private func best(of cells: PostCells, _ numbers: [Int64], _ columns: Query, _ condition: Query, _ order: Query) -> Query {
+        let isRanked: Query = search.order == .newest ? "" : "AND p.scored_at <= \(moment)"
         return """
-            (SELECT \(PostListRepository.columns), past.score AS rank FROM (
-                SELECT DISTINCT ON (s.post_id) s.post_id, s.score FROM place_past_score s
-                WHERE s.until > \(moment) AND (\(Self.joined(near, " OR "))) ORDER BY s.post_id, s.until
-            ) AS past JOIN place_post p ON p.id = past.post_id
-            WHERE p.state = 1 AND NOT p.is_hidden AND p.scored_at > \(moment) \(follows("past.score")) AND \(isListed)
-            ORDER BY past.score DESC, p.id DESC LIMIT 101)
+            unnest(\(numbers)) AS c (cell) CROSS JOIN LATERAL (SELECT \(columns) FROM place_post p
+            WHERE \(cells.condition) AND p.state = 1 AND NOT p.is_hidden \(isRanked) \(follows("p.score")) AND \(condition) AND \(isListed)
+            \(order)) AS best
             """
+    }
+
+    // Limits are words of the statement and no values: PostgreSQL would sort whole cells if it did not know how few posts are wanted.
+
+    /// How many posts of each cell inside the area are looked at.
+    private func share(of limit: Int, _ cells: PostCells) -> Query {
+        switch 4 + 2 * limit / max(1, cells.inside.count) {
+        case ...8: "8"
+        case ...32: "32"
+        case ...128: "128"
+        default: "500"
+        }
+    }
+
+    private static func page(_ limit: Int) -> Query { limit <= 51 ? "51" : limit <= 101 ? "101" : "500" }
+
+    private func changed(_ cells: PostCells, limit: Int) -> Query {
+        """
+        (SELECT \(PostListRepository.columns), past.score AS rank FROM (
+            SELECT DISTINCT ON (s.post_id) s.post_id, s.score FROM place_past_score s
+            WHERE s.until > \(moment) AND EXISTS (SELECT FROM unnest(\(cells.ranges.map(\.lowerBound)), \(cells.ranges.map(\.upperBound)))
+                AS near (low, high) WHERE s.place_key BETWEEN near.low AND near.high)
+            ORDER BY s.post_id, s.until
+        ) AS past JOIN place_post p ON p.id = past.post_id
+        WHERE p.state = 1 AND NOT p.is_hidden AND p.scored_at > \(moment) \(follows("past.score")) AND \(isListed)
+        ORDER BY past.score DESC, p.id DESC LIMIT \(Self.page(limit)))
+        """
     }
 
     /// All posts of a source, each with the score that it had when the list was ranked.
@@ -123,7 +170,8 @@ struct PostListStatement: Sendable {
         }
         if let since = search.since { conditions.append("p.posted_at > \(since)") }
         if !search.isOwn {
-            conditions.append("NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = p.user_id AND o.is_withheld)")
+            // One by one (`OFFSET 0`): the table grows with every account that is deleted, and must not be read whole.
+            conditions.append("NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = p.user_id AND o.is_withheld OFFSET 0)")
             if reader != nil { conditions.append("NOT p.user_id = ANY ((SELECT authors FROM unseen)::uuid[])") }
         }
         guard !conditions.isEmpty else { return "true" }
