@@ -25,7 +25,7 @@ import Testing
             }
             for _ in 0..<3 {
                 let before = await ledger.acknowledged.count
-                try await eventually { await ledger.acknowledged.count > before + 200 }
+                try await eventually { await ledger.acknowledged.count > before + 200 && database.health.connections == 4 }
                 let lost = database.health.connectionsLost
                 await server.kill()
                 try await eventually { database.health.connections == 0 && database.health.connectionsLost >= lost + 4 }
@@ -145,7 +145,8 @@ import Testing
     @Test func `a server that says nothing is given up`() async throws {
         let server = try await PostgresServer.start()
         try await server.withDatabase(poolSize: 2) {
-            $0.statementTimeout = .milliseconds(100)
+            // Tables are made within it too.
+            $0.statementTimeout = .seconds(2)
             $0.maximumReconnectDelay = .milliseconds(100)
             $0.connectTimeout = .seconds(2)
         } _: { database in

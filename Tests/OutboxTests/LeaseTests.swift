@@ -97,7 +97,7 @@ struct LeaseTests {
             }
             await replica.stop()
             #expect(replica.presence.shown == nil)
-            #expect(try await sessions(world, key).isEmpty)
+            try await eventually("the server has ended its session") { try await sessions(world, key).isEmpty }
         }
     }
 

@@ -187,7 +187,8 @@ struct RelayFaultTests {
             for number in 0..<10 { for name in ["a", long, "b"] { try await emitter.emit(name, [number]) } }
             try await eventually("the others are consumed") { try await world.consumedCount() >= 20 }
             for name in ["a", "b"] { #expect(try await world.consumed(name) == Array(0..<10)) }
-            #expect(try await emitter.relay.backlog() == 10)
+            // What was consumed may not be noted as published yet.
+            try await eventually("only its events wait") { try await emitter.relay.backlog() == 10 }
             try await world.limitEvents(toBytes: -1)
             try await eventually("it is consumed too") { try await world.consumedCount() >= 30 }
             #expect(try await world.consumed(long) == Array(0..<10))

@@ -11,7 +11,8 @@ struct VanishTests {
         try await withWorld { world in
             let emitter = try await world.emitter()
             for name in 0..<5 { try await emitter.emit("a\(name)", 0..<60) }
-            let victim = try await ConsumerProcess(world, delay: 5)
+            // Slow enough that it is not through before this process looks, however seldom that gets a processor.
+            let victim = try await ConsumerProcess(world, delay: 50)
             do {
                 try await eventually("it has begun") { try await world.consumedCount() >= 20 }
                 try await harm(world, victim)

@@ -21,6 +21,9 @@ struct VictimTests {
                     try await oneLife(world, life, for: .milliseconds(Int.random(in: 10...120, using: &random)))
                 )
             }
+            try await eventually("the server has done what they had sent") {
+                try await world.source.query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'outbox-victim'").isEmpty
+            }
             // One more replica sends what they left behind.
             let survivor = try await world.emitter()
             try await eventually("the outbox is empty", within: .seconds(60)) { try await survivor.relay.backlog() == 0 }
