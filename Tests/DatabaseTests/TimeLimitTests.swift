@@ -136,6 +136,7 @@ import Testing
 
     @Test func `more than may wait fails at once`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) {
+            PostgresServer.patient(&$0)
             $0.maximumWaiting = 5
             $0.maximumInFlight = 1
         } _: { database in
