@@ -99,8 +99,10 @@ final class World: Sendable {
 
     /// By which replicas show that they live.
     private func presence(_ database: Database) -> ReplicaPresence {
-        ReplicaPresence(
-            DatabaseConfiguration(connectionString: postgres.connectionString, schema: database.schema),
+        var configuration = DatabaseConfiguration(connectionString: postgres.connectionString, schema: database.schema)
+        configuration.probeTimeout = .seconds(60)
+        return ReplicaPresence(
+            configuration,
             ids: UUIDv7Source(clock: SystemClock()),
             logger: PostgresServer.silence,
             // A busy machine may keep this process from its heartbeats.
