@@ -9,7 +9,7 @@ import Testing
 @testable import BlobStore
 
 /// The store against moto's server, which checks signatures, and its settings.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct S3BlobStoreTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import BlobStore
 
 /// Links by which clients send announced files (PL-1).
-@Suite(.timeLimit(.minutes(5))) struct UploadLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadLinkTests {
     private let signer = SignedUpload(secret: [UInt8](repeating: 9, count: 32))
     private let expires = Instant(seconds: 2_000_000_000)
     private let before = Instant(seconds: 1_999_999_999)

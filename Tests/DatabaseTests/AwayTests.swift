@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A server that is away", .timeLimit(.minutes(3)))
+@Suite("A server that is away", .timeLimit(.minutes(10)))
 struct AwayTests {
     @Test func `is known to be: nothing waits for it any more, and everything is found again`() async throws {
         let server = try await PostgresServer.start()

@@ -6,7 +6,7 @@ import Testing
 @testable import Database
 
 /// Statements that are sent with the next one or the commit: they fail like others, and nothing is committed without them.
-@Suite(.timeLimit(.minutes(3))) struct QueuedStatementTests {
+@Suite(.timeLimit(.minutes(10))) struct QueuedStatementTests {
     private struct Changed: Error {}
 
     private func withTable(_ body: (Database) async throws -> Void) async throws {

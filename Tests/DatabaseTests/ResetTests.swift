@@ -5,7 +5,7 @@ import Testing
 @testable import Database
 
 /// A network that resets connections in the midst of everything: each caller learns what became of its work, none waits for ever.
-@Suite(.timeLimit(.minutes(5))) struct ResetTests {
+@Suite(.timeLimit(.minutes(10))) struct ResetTests {
     @Test(.serialized, arguments: [1, 4]) func `every job is answered however often connections are reset`(poolSize: Int)
         async throws
     {

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Each event has its effect exactly once and in order", .serialized, .timeLimit(.minutes(5)))
+@Suite("Each event has its effect exactly once and in order", .serialized, .timeLimit(.minutes(10)))
 struct FaultTests {
     @Test func `Two relays and two consumers, one of which stops in between, keep the order of each aggregate`() async throws {
         try await withWorld { world in

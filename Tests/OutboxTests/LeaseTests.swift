@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("Who takes a lease over, and when", .serialized, .timeLimit(.minutes(5)))
+@Suite("Who takes a lease over, and when", .serialized, .timeLimit(.minutes(10)))
 struct LeaseTests {
     /// No test waits for so long.
     private static let endless = Duration.seconds(36_000)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("The operator's process", .serialized, .timeLimit(.minutes(3)))
+@Suite("The operator's process", .serialized, .timeLimit(.minutes(10)))
 struct ProvisionerTests {
     private let topology = EventTopology(
         services: ["auth", "social"],

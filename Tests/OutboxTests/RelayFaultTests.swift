@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("What happens between the outbox and the broker", .serialized, .timeLimit(.minutes(5)))
+@Suite("What happens between the outbox and the broker", .serialized, .timeLimit(.minutes(10)))
 struct RelayFaultTests {
     /// A relay that dies after the broker has an event and before its row is marked leaves the row as it was.
     private func markUnpublished(_ world: World, below number: Int) async throws {

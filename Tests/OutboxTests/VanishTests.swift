@@ -4,7 +4,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("A replica that vanishes with deliveries that it has not handled", .serialized, .timeLimit(.minutes(5)))
+@Suite("A replica that vanishes with deliveries that it has not handled", .serialized, .timeLimit(.minutes(10)))
 struct VanishTests {
     /// Emits 5 × 60 events, lets a replica consume some of them, and does `harm` to it.
     private func world(_ harm: (World, ConsumerProcess) async throws -> Void) async throws {

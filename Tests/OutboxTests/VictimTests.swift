@@ -7,7 +7,7 @@ import Testing
 
 private struct VictimEnded: Error {}
 
-@Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(5)))
+@Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(10)))
 struct VictimTests {
     @Test func `again and again: each committed event has exactly one effect`() async throws {
         let lives = TestDepth.pick(quick: 6, full: 30)

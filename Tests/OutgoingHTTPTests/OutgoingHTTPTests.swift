@@ -87,7 +87,7 @@ nonisolated(nonsending) private func withServer(_ body: (String) async throws ->
     try await body("http://127.0.0.1:\(server.value)")
 }
 
-@Suite("Outgoing HTTP", .timeLimit(.minutes(5)))
+@Suite("Outgoing HTTP", .timeLimit(.minutes(10)))
 struct OutgoingHTTPTests {
     private let http = OutgoingHTTP()
 

@@ -6,7 +6,7 @@ import Testing
 @testable import OutgoingMail
 
 /// A real mail server, and what its answers come to.
-@Suite(.timeLimit(.minutes(5))) struct ServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ServerTests {
     private func message(to name: String = "ada") throws -> MailMessage {
         MailMessage(
             id: "test-\(name)",

@@ -80,7 +80,7 @@ private struct Recorder: LogHandler {
     }
 }
 
-@Suite("A service's replica", .serialized, .timeLimit(.minutes(5)))
+@Suite("A service's replica", .serialized, .timeLimit(.minutes(10)))
 struct HostTests {
     private static let order = [
         "spans", "loop", "database", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag", "jetstream",

@@ -9,7 +9,7 @@ import Testing
 @testable import Runtime
 @testable import ServiceRuntime
 
-@Suite("The metrics page", .timeLimit(.minutes(5)))
+@Suite("The metrics page", .timeLimit(.minutes(10)))
 struct PrometheusTests {
     private func rpc(_ fate: ObservedRPC.Fate, _ code: ServiceError.Code?) -> ObservedRPC {
         ObservedRPC(

@@ -49,7 +49,7 @@ private final class Applier: Sendable {
     func stop() async { await service.withLock { $0 }?.drain() }
 }
 
-@Suite("A change that protects a user", .timeLimit(.minutes(3)))
+@Suite("A change that protects a user", .timeLimit(.minutes(10)))
 struct ProtectionTests {
     private static let ann = UserID(high: 0, low: 1)
     private static let event = FriendshipEnded(

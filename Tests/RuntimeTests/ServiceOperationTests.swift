@@ -13,7 +13,7 @@ private struct Broken: Error, CustomStringConvertible {
     var description: String { "it is broken" }
 }
 
-@Suite("What a service answers to administrators", .timeLimit(.minutes(3)))
+@Suite("What a service answers to administrators", .timeLimit(.minutes(10)))
 struct ServiceOperationTests {
     /// Each call has its own two minutes.
     private static var admin: CallContext {

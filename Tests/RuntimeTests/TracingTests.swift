@@ -7,7 +7,7 @@ import Testing
 
 @testable import Runtime
 
-@Suite("Spans", .timeLimit(.minutes(3)))
+@Suite("Spans", .timeLimit(.minutes(10)))
 struct TracingTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Runtime
 
-@Suite("A process killed between commit and reply", .timeLimit(.minutes(3)))
+@Suite("A process killed between commit and reply", .timeLimit(.minutes(10)))
 struct VictimTests {
     private static let change = Method<Note, Note>(
         service: "victim",

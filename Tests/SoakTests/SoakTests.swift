@@ -13,7 +13,7 @@ import Testing
         return try await run(
             program.path,
             arguments + ["--binaries", program.deletingLastPathComponent().path],
-            within: .seconds(900)
+            within: .seconds(1_800)
         )
     }
 

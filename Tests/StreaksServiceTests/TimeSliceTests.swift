@@ -27,7 +27,7 @@ private final class CountingExecutor: TaskExecutor {
 }
 
 /// Jobs that compute over many ledgers let requests run in between.
-@Suite(.timeLimit(.minutes(4))) struct TimeSliceTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeSliceTests {
     private static let size = 60
     /// An answer of the database that is there before it is waited for costs no turn, in one run or the other.
     private static let early = size / 4
