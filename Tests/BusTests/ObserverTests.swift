@@ -18,14 +18,15 @@ extension BrokerTests {
                     bus,
                     observer: answering,
                     [
-                        Endpoint(Notes.echo) { note, context in
+                        // Not idempotent: it is sent once, however slow the answer is.
+                        Endpoint(Notes.change) { note, context in
                             inside.update { $0 = context.trace }
                             return note
                         }
                     ]
                 )
                 let context = CallContext(requestID: "r-1", trace: .random(recorded: 1))
-                _ = try await client.call(Notes.echo, "x", context: context)
+                _ = try await client.call(Notes.change, "x", context: context)
                 try await eventually("the service has counted it") { answering.rpcs.value.count == 1 }
                 let (client1, server1) = (try #require(asking.rpcs.value.first), try #require(answering.rpcs.value.first))
                 #expect(client1.parent == context.trace && client1.span.traceID == context.trace.traceID)

@@ -151,7 +151,7 @@ extension BrokerTests {
                 try await eventually("the handler runs") { begun.value == 1 }
                 let start = ContinuousClock.now
                 await consumption.stop(within: .milliseconds(200))
-                #expect(ContinuousClock.now - start < .seconds(10))
+                #expect(ContinuousClock.now - start < .seconds(60))
                 #expect(begun.value == 1 && ended.value == 1, "it was cancelled, and the next events were not handed over")
             }
         }

@@ -221,7 +221,7 @@ extension BrokerTests {
                 for _ in 0..<8 { try? bus.publish("probe.1", body: [UInt8](repeating: 1, count: 512 << 10)) }
                 let start = ContinuousClock.now
                 if how == "close" { await bus.close() } else { await bus.drain(within: .seconds(2)) }
-                #expect(ContinuousClock.now - start < .seconds(12))
+                #expect(ContinuousClock.now - start < .seconds(60))
                 await consumption.stop()
                 await #expect(throws: ServiceError.self) { try await call.value }
                 server.resume()

@@ -25,7 +25,7 @@ import Testing
             }
             for _ in 0..<3 {
                 let before = await ledger.acknowledged.count
-                try await eventually { await ledger.acknowledged.count > before + 200 }
+                try await eventually { await ledger.acknowledged.count > before + 200 && database.health.connections == 4 }
                 let lost = database.health.connectionsLost
                 await server.kill()
                 try await eventually { database.health.connections == 0 && database.health.connectionsLost >= lost + 4 }
@@ -71,13 +71,14 @@ import Testing
     }
 
     @Test func `a read is sent again when its connection is lost and a change is not`() async throws {
-        try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
-            try await database.execute("CREATE TABLE t (n int)")
-            try await database.execute("INSERT INTO t VALUES (1)")
+        // Connections of other tests are on this server: only those of this table are ended.
+        try await PostgresServer.shared().withDatabase(poolSize: 2, adjust: PostgresServer.patient) { database in
+            try await database.execute("CREATE TABLE resent (n int)")
+            try await database.execute("INSERT INTO resent VALUES (1)")
             let (locked, done) = (Barrier(2), Barrier(2))
             // Another database holds the lock that both wait for.
             try await PostgresServer.shared().withDatabase { other in
-                let table: Query = "\(identifier: database.schema).t"
+                let table: Query = "\(identifier: database.schema).resent"
                 let holder = Task {
                     try await other.transaction { sql in
                         try await sql.execute("LOCK TABLE \(table)")
@@ -86,21 +87,21 @@ import Testing
                     }
                 }
                 await locked.arrive()
-                let read = Task { try await database.value("SELECT n FROM t", as: Int.self) }
-                try await other.untilSomeoneWaitsForALock("SELECT n FROM t")
-                #expect(try await terminate("SELECT n FROM t%", other) == 1)
+                let read = Task { try await database.value("SELECT n FROM resent", as: Int.self) }
+                try await other.untilSomeoneWaitsForALock("SELECT n FROM resent")
+                #expect(try await terminate("SELECT n FROM resent%", other) == 1)
                 try await eventually { database.health.connections == 2 && database.health.connectionsLost == 1 }
-                try await other.untilSomeoneWaitsForALock("SELECT n FROM t")
-                let change = Task { await code { try await database.execute("UPDATE t SET n = 4711") } }
-                try await other.untilSomeoneWaitsForALock("UPDATE t SET n = 4711")
-                #expect(try await terminate("UPDATE t SET n = 4711%", other) == 1)
+                try await other.untilSomeoneWaitsForALock("SELECT n FROM resent")
+                let change = Task { await code { try await database.execute("UPDATE resent SET n = 4711") } }
+                try await other.untilSomeoneWaitsForALock("UPDATE resent SET n = 4711")
+                #expect(try await terminate("UPDATE resent SET n = 4711%", other) == 1)
                 #expect(await change.value == .outcomeUnknown)
                 await done.arrive()
                 try await holder.value
                 #expect(try await read.value == 1)
             }
             #expect(database.health.connectionsLost == 2)
-            #expect(try await database.value("SELECT n FROM t", as: Int.self) == 1)
+            #expect(try await database.value("SELECT n FROM resent", as: Int.self) == 1)
         }
     }
 
@@ -145,7 +146,8 @@ import Testing
     @Test func `a server that says nothing is given up`() async throws {
         let server = try await PostgresServer.start()
         try await server.withDatabase(poolSize: 2) {
-            $0.statementTimeout = .milliseconds(100)
+            // Tables are made within it too.
+            $0.statementTimeout = .seconds(2)
             $0.maximumReconnectDelay = .milliseconds(100)
             $0.connectTimeout = .seconds(2)
         } _: { database in

@@ -113,7 +113,7 @@ final class HandDrivenReactor: @unchecked Sendable {
     /// - Parameter count: Looks only at that many, the last submitted.
     func untilAllAreAnswered(last count: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let awaited = jobs.suffix(count ?? jobs.count)
-        let end = ContinuousClock.now.advanced(by: .seconds(30))
+        let end = ContinuousClock.now.advanced(by: .seconds(120))
         while awaited.contains(where: \.isUnanswered), ContinuousClock.now < end {
             try connect()
             turn(waitingAtMost: 1)

@@ -6,7 +6,7 @@ import Testing
 @testable import Database
 
 /// Statements that are sent with the next one or the commit: they fail like others, and nothing is committed without them.
-@Suite(.timeLimit(.minutes(3))) struct QueuedStatementTests {
+@Suite(.timeLimit(.minutes(10))) struct QueuedStatementTests {
     private struct Changed: Error {}
 
     private func withTable(_ body: (Database) async throws -> Void) async throws {
@@ -197,7 +197,8 @@ import Testing
 
     @Test func `a transaction that gets no connection says so`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) {
-            $0.acquireTimeout = .milliseconds(200)
+            // Also the time for a second connection, which the table may wait for.
+            $0.acquireTimeout = .seconds(2)
         } _: { database in
             try await database.execute("CREATE TABLE t (n int PRIMARY KEY)")
             try await database.transaction { holder in

@@ -16,6 +16,8 @@ import Testing
             },
             random: Seeded(seed)
         )
+        // Chance brings connections too, but perhaps too late for one to be lost.
+        try world.hand.connect()
         for step in 0..<250 {
             let done = try await world.step()
             await Task.yield()

@@ -6,7 +6,7 @@ import Testing
 @testable import Database
 
 /// A `ROLLBACK` is sent only when a transaction is open: outside of one PostgreSQL warns, and logs it.
-@Suite(.timeLimit(.minutes(3))) struct RollbackTests {
+@Suite(.timeLimit(.minutes(10))) struct RollbackTests {
     private struct Changed: Error {}
 
     /// One way of using the database.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StatementTests {
     @Test func `thousands of concurrent statements each get their own answer`() async throws {
-        try await PostgresServer.shared().withDatabase { database in
+        try await PostgresServer.shared().withDatabase(adjust: PostgresServer.patient) { database in
             try await database.execute("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL)")
             try await database.execute("INSERT INTO counter SELECT i, 0 FROM generate_series(0, 99) i")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `a failing statement fails only its own caller`() async throws {
-        try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
+        try await PostgresServer.shared().withDatabase(poolSize: 2, adjust: PostgresServer.patient) { database in
             try await database.execute("CREATE TABLE item (id int PRIMARY KEY CHECK (id >= 0))")
             let failures = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<2000 {

@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [Isolation.serializable, .repeatableRead]) func `serialization failures are run again until all succeed`(
         isolation: Isolation
     ) async throws {
-        try await PostgresServer.shared().withDatabase { database in
+        try await PostgresServer.shared().withDatabase(adjust: PostgresServer.patient) { database in
             try await database.execute("CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)")
             try await database.execute("INSERT INTO account VALUES (1, 0)")
             let runs = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -140,7 +140,8 @@ import Testing
 
     @Test func `waiting for a connection is fair and bounded`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) {
-            $0.acquireTimeout = .milliseconds(300)
+            // Single statements may wait for the second connection so long.
+            $0.acquireTimeout = .seconds(2)
         } _: { database in
             let (begun, done) = (Barrier(2), Barrier(2))
             let holder = Task {

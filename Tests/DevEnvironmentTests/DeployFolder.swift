@@ -66,7 +66,8 @@ struct DeployFolder {
         return try await run(
             "bash",
             ["-c", "cd \"$1\" && shift && exec \"$@\"", "sh", caller.path, root.appending(path: "deploy/dev").path] + arguments,
-            environment: ["PATH": path]
+            environment: ["PATH": path],
+            within: .seconds(900)
         )
     }
 }

@@ -27,7 +27,7 @@ import Testing
         #expect(errno == ENOSPC)
     }
 
-    @Test(.timeLimit(.minutes(3))) func `after a full disk events flow again by themselves, once there is space`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `after a full disk events flow again by themselves, once there is space`() async throws {
         try await withDataFolder { folder in
             let store = "\(folder)/nats/store"
             try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)

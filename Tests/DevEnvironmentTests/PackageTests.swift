@@ -34,7 +34,7 @@ struct PackageTests {
             "--binaries", folder.appending(path: "binaries").path, "--resolved", folder.appending(path: "Package.resolved").path,
             "--output", folder.appending(path: output).path,
         ]
-        return try await run(Self.program, arguments + only.flatMap { ["--only", $0] })
+        return try await run(Self.program, arguments + only.flatMap { ["--only", $0] }, within: .seconds(900))
     }
 
     @Test func `there is a package for an executable, with its dependencies, checksums and what is in it, the same each time`()

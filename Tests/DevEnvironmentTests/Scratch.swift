@@ -47,9 +47,9 @@ func sql(_ url: String, _ statement: String) async throws -> (status: Int32, out
     return (result.status, result.transcript)
 }
 
-/// Waits until a condition holds, for at most two minutes.
+/// Waits until a condition holds, for at most five minutes.
 func until(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(120)
+    let deadline = ContinuousClock.now + .seconds(300)
     while !(try await condition()) {
         try #require(ContinuousClock.now < deadline, "in time: \(what)")
         try await Task.sleep(for: .milliseconds(10))

@@ -26,8 +26,7 @@ import Testing
         }
         let first = try #require(pid())
         #expect(kill(first, SIGKILL) == 0)
-        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
-        while pid() == first, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
+        try await until("another is named") { pid().map { $0 != first } ?? false }
         let second = try #require(pid())
         #expect(second != first && kill(second, 0) == 0)
         await processes.stop()

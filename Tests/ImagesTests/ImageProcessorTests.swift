@@ -166,7 +166,7 @@ import Testing
 
     @Test func `overload is refused at once`() async throws {
         let small = ImageProcessor(threads: 1, queueLimit: 1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let bytes = try SamplePhoto(seed: 9, width: 1200, height: 900).jpeg()
+        let bytes = try SamplePhoto(seed: 9, width: 2400, height: 1800).jpeg()
         let codes = await withTaskGroup(of: ServiceError.Code?.self) { group in
             for _ in 0..<10 {
                 group.addTask {

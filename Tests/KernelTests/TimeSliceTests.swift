@@ -21,7 +21,7 @@ private final class Log: Sendable {
 }
 
 /// A loop and five tasks that wait for its thread.
-@Suite(.timeLimit(.minutes(1))) struct TimeSliceTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeSliceTests {
     /// Who ran when, on one thread, where the others are ready as soon as the loop begins.
     private func order(slice: Duration, _ loop: @escaping @Sendable (Log) async -> Void) async -> [String] {
         let log = Log()

@@ -53,7 +53,7 @@ import Wire
     }
 }
 
-@Suite("Events that are consumed together", .serialized, .timeLimit(.minutes(3)))
+@Suite("Events that are consumed together", .serialized, .timeLimit(.minutes(10)))
 struct BatchTests {
     @Test func `take effect once and in order, in fewer transactions than events`() async throws {
         try await withWorld { world in

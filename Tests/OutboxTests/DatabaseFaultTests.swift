@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("A database that is killed under traffic", .serialized, .timeLimit(.minutes(5)))
+@Suite("A database that is killed under traffic", .serialized, .timeLimit(.minutes(10)))
 struct DatabaseFaultTests {
     /// What has happened by itself when it comes back after so long: nothing; the leases have run out.
     @Test(arguments: [Duration.zero, Replica.leaseLength + .milliseconds(500)])

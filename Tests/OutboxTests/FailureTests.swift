@@ -35,7 +35,7 @@ struct Refused: Error {}
     }
 }
 
-@Suite("An event whose handler fails", .serialized, .timeLimit(.minutes(3)))
+@Suite("An event whose handler fails", .serialized, .timeLimit(.minutes(10)))
 struct FailureTests {
     @Test func `is tried again, its followers stay behind it, and others go on`() async throws {
         try await withWorld { world in

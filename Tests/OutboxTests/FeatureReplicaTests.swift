@@ -9,7 +9,7 @@ import Testing
 import TestingAPI
 
 /// Features of one service on different replicas, as processes that are killed (D14).
-@Suite(.serialized, .timeLimit(.minutes(5))) struct FeatureReplicaTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FeatureReplicaTests {
     private static let sign = Method<GreetRequest, GreetReply>(
         service: "testing",
         version: "v1",

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Outbox
 
-@Suite("A consumer's lag", .serialized, .timeLimit(.minutes(3)))
+@Suite("A consumer's lag", .serialized, .timeLimit(.minutes(10)))
 struct LagTests {
     @Test func `counts what was not passed, also as seen by a standby replica`() async throws {
         try await withWorld { world in

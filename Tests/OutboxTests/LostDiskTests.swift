@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("A broker that has lost events gets them again by itself", .serialized, .timeLimit(.minutes(5)))
+@Suite("A broker that has lost events gets them again by itself", .serialized, .timeLimit(.minutes(10)))
 struct LostDiskTests {
     private func loseDisk(_ world: World) async throws {
         await world.nats.kill()

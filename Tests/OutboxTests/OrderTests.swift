@@ -17,7 +17,7 @@ private struct LargePing: Event {
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
 
-@Suite("Events of one unit of work", .timeLimit(.minutes(3)))
+@Suite("Events of one unit of work", .timeLimit(.minutes(10)))
 struct OrderTests {
     @Test func `are published in the order they were emitted, however many and however large`() async throws {
         try await withWorld { world in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("The operator's process", .serialized, .timeLimit(.minutes(3)))
+@Suite("The operator's process", .serialized, .timeLimit(.minutes(10)))
 struct ProvisionerTests {
     private let topology = EventTopology(
         services: ["auth", "social"],
@@ -110,7 +110,7 @@ struct ProvisionerTests {
                 #expect(!isMissing)
                 let expected = (check % 5 == 0 ? consumers : []) + streams
                 // What is asked for once too often is found by the next check.
-                try await eventually("check \(check) was heard") { asked.withLock { $0.count >= expected.count } }
+                try await eventually("check \(check) was received") { asked.withLock { $0.count >= expected.count } }
                 let now = asked.withLock { asked in
                     defer { asked = [] }
                     return asked.sorted()

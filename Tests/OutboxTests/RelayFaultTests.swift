@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite("What happens between the outbox and the broker", .serialized, .timeLimit(.minutes(5)))
+@Suite("What happens between the outbox and the broker", .serialized, .timeLimit(.minutes(10)))
 struct RelayFaultTests {
     /// A relay that dies after the broker has an event and before its row is marked leaves the row as it was.
     private func markUnpublished(_ world: World, below number: Int) async throws {
@@ -187,7 +187,8 @@ struct RelayFaultTests {
             for number in 0..<10 { for name in ["a", long, "b"] { try await emitter.emit(name, [number]) } }
             try await eventually("the others are consumed") { try await world.consumedCount() >= 20 }
             for name in ["a", "b"] { #expect(try await world.consumed(name) == Array(0..<10)) }
-            #expect(try await emitter.relay.backlog() == 10)
+            // What was consumed may not be noted as published yet.
+            try await eventually("only its events wait") { try await emitter.relay.backlog() == 10 }
             try await world.limitEvents(toBytes: -1)
             try await eventually("it is consumed too") { try await world.consumedCount() >= 30 }
             #expect(try await world.consumed(long) == Array(0..<10))

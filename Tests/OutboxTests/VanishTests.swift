@@ -4,14 +4,15 @@ import Testing
 
 @testable import Outbox
 
-@Suite("A replica that vanishes with deliveries that it has not handled", .serialized, .timeLimit(.minutes(5)))
+@Suite("A replica that vanishes with deliveries that it has not handled", .serialized, .timeLimit(.minutes(10)))
 struct VanishTests {
     /// Emits 5 × 60 events, lets a replica consume some of them, and does `harm` to it.
     private func world(_ harm: (World, ConsumerProcess) async throws -> Void) async throws {
         try await withWorld { world in
             let emitter = try await world.emitter()
             for name in 0..<5 { try await emitter.emit("a\(name)", 0..<60) }
-            let victim = try await ConsumerProcess(world, delay: 5)
+            // Slow enough that it is not through before this process looks, however seldom that gets a processor.
+            let victim = try await ConsumerProcess(world, delay: 50)
             do {
                 try await eventually("it has begun") { try await world.consumedCount() >= 20 }
                 try await harm(world, victim)

@@ -7,7 +7,7 @@ import Testing
 
 private struct VictimEnded: Error {}
 
-@Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(5)))
+@Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(10)))
 struct VictimTests {
     @Test func `again and again: each committed event has exactly one effect`() async throws {
         let lives = TestDepth.pick(quick: 6, full: 30)
@@ -20,6 +20,9 @@ struct VictimTests {
                     acknowledged,
                     try await oneLife(world, life, for: .milliseconds(Int.random(in: 10...120, using: &random)))
                 )
+            }
+            try await eventually("the server has done what they had sent") {
+                try await world.source.query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'outbox-victim'").isEmpty
             }
             // One more replica sends what they left behind.
             let survivor = try await world.emitter()

@@ -84,14 +84,14 @@ final class World: Sendable {
     }
 
     private static func database(_ server: PostgresServer) async throws -> Database {
-        let database = Database(
-            DatabaseConfiguration(
-                connectionString: server.connectionString,
-                schema: PostgresServer.freshSchemaName(),
-                poolSize: 6
-            ),
-            logger: PostgresServer.silence
+        var configuration = DatabaseConfiguration(
+            connectionString: server.connectionString,
+            schema: PostgresServer.freshSchemaName(),
+            poolSize: 6
         )
+        // As in `PostgresServer.withDatabase`. A server that is killed is known to be away at once.
+        configuration.probeTimeout = .seconds(60)
+        let database = Database(configuration, logger: PostgresServer.silence)
         try await database.start()
         try await Migrator(scope: "outbox", migrations: OutboxMigrations.all).run(on: database)
         return database
@@ -99,10 +99,14 @@ final class World: Sendable {
 
     /// By which replicas show that they live.
     private func presence(_ database: Database) -> ReplicaPresence {
-        ReplicaPresence(
-            DatabaseConfiguration(connectionString: postgres.connectionString, schema: database.schema),
+        var configuration = DatabaseConfiguration(connectionString: postgres.connectionString, schema: database.schema)
+        configuration.probeTimeout = .seconds(60)
+        return ReplicaPresence(
+            configuration,
             ids: UUIDv7Source(clock: SystemClock()),
-            logger: PostgresServer.silence
+            logger: PostgresServer.silence,
+            // A busy machine may keep this process from its heartbeats.
+            mostSilence: .seconds(60)
         )
     }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import OutgoingMail
 
 /// Messages as an independent reader sees them: Python's `email` package.
-@Suite(.timeLimit(.minutes(5))) struct MessageTests {
+@Suite(.timeLimit(.minutes(10))) struct MessageTests {
     private struct Seen: Decodable {
         let headers: [String]
         let defects: [String]

@@ -1,6 +1,8 @@
 import Foundation
 import Kernel
 import Passwords
+import Synchronization
+import TestSupport
 import Testing
 
 /// A client that signs in.
@@ -93,38 +95,58 @@ private let requester = HashRequester(.signIn, address: nil)
         #expect(error?.code == .unavailable)
     }
 
-    /// One hash at a time, and each takes long enough that all others are there before it ends.
+    /// A hasher of one hash at a time, and its process, which is frozen: no hash ends before the test thaws it.
+    private func frozen() async throws -> (hasher: PasswordHasher, process: Int32) {
+        let hasher = PasswordHasher(cost: 7, threads: 1, longestWait: .seconds(60))
+        _ = try await hasher.hash("starts the process", for: requester)
+        let process = try #require(hasher.processIDs.first)
+        #expect(kill(process, SIGSTOP) == 0)
+        return (hasher, process)
+    }
+
     @Test func `one address that sends many keeps no other waiting`() async throws {
-        let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
+        let (hasher, process) = try await frozen()
+        defer { kill(process, SIGCONT) }
+        let refused = Shared(0)
         let flood = HashRequester(.newPassword, address: IPAddress("192.0.2.1"))
         let flooding = Task {
             await withTaskGroup(of: ServiceError.Code?.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { await code { _ = try await hasher.hash("p", for: flood) } }
+                    group.addTask {
+                        let code = await code { _ = try await hasher.hash("p", for: flood) }
+                        if code == .resourceExhausted { refused.value.add(1, ordering: .relaxed) }
+                        return code
+                    }
                 }
                 return await group.reduce(into: [ServiceError.Code?]()) { $0.append($1) }
             }
         }
-        while hasher.waiting < 4 { await Task.yield() }
-        for number in 1...3 {
+        try await eventually("one is hashed, four wait") { refused.value.load(ordering: .relaxed) == 15 && hasher.waiting == 4 }
+        let others = (1...3).map { number in
             let other = HashRequester(.signIn, address: IPAddress("198.51.100.\(number)"))
-            #expect(try await !hasher.verify("p", against: nil, for: other))
+            return Task { try await hasher.verify("p", against: nil, for: other) }
         }
+        try await eventually("others wait too") { hasher.waiting == 7 }
+        kill(process, SIGCONT)
+        for other in others { #expect(try await !other.value) }
         let outcomes = await flooding.value
-        #expect(outcomes.contains(.resourceExhausted), "beyond 4 that wait an address is refused with RATE_LIMITED")
-        #expect(outcomes.allSatisfy { $0 == nil || $0 == .resourceExhausted }, "\(outcomes)")
+        #expect(outcomes.count { $0 == .resourceExhausted } == 15, "beyond 4 that wait an address is refused with RATE_LIMITED")
+        #expect(outcomes.count { $0 == nil } == 5, "\(outcomes)")
         #expect(hasher.waiting == 0)
     }
 
     @Test func `who is cancelled while waiting leaves the queue before anything is hashed`() async throws {
-        let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
+        let (hasher, process) = try await frozen()
+        defer { kill(process, SIGCONT) }
         let first = Task { try await hasher.hash("p", for: requester) }
+        try await eventually("it is its turn") { hasher.processIDs.isEmpty }
         let second = Task { try await hasher.hash("p", for: requester) }
-        while hasher.waiting < 1 { await Task.yield() }
+        try await eventually("the second waits") { hasher.waiting == 1 }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(hasher.waiting == 0)
-        _ = try? await first.value
+        kill(process, SIGCONT)
+        _ = try await first.value
         #expect(try await hasher.hash("p", for: requester).utf8.count == 60, "the turn was handed on")
     }
 
@@ -156,6 +178,12 @@ private let requester = HashRequester(.signIn, address: nil)
             "the pool works on afterwards"
         )
     }
+}
+
+/// A number that tasks share.
+private final class Shared: Sendable {
+    let value: Atomic<Int>
+    init(_ value: Int) { self.value = Atomic(value) }
 }
 
 /// What an attempt was refused with; nil when it was not.

@@ -27,7 +27,7 @@ private final class FakeSocial: Caller {
     }
 }
 
-@Suite("The replica of blocks", .timeLimit(.minutes(2)))
+@Suite("The replica of blocks", .timeLimit(.minutes(10)))
 struct BlockReplicaTests {
     private func user(_ number: UInt64) -> UserID { UserID(high: 0, low: number) }
 

@@ -22,7 +22,7 @@ private struct Tested: Event {
 
 private struct Broken: Error {}
 
-@Suite("What an operator sees of events and does about them", .timeLimit(.minutes(3)))
+@Suite("What an operator sees of events and does about them", .timeLimit(.minutes(10)))
 struct EventOperationTests {
     private func consumer(_ fixture: Fixture) -> EventConsumer {
         EventConsumer(

@@ -12,7 +12,7 @@ import Wire
 @testable import Outbox
 
 /// Replicas as the events of other services feed them (D13).
-@Suite("A replica fed by events", .timeLimit(.minutes(2)))
+@Suite("A replica fed by events", .timeLimit(.minutes(10)))
 struct EventReplicaTests {
     private static let user = UserID(high: 7, low: 7)
 

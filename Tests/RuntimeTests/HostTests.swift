@@ -80,7 +80,7 @@ private struct Recorder: LogHandler {
     }
 }
 
-@Suite("A service's replica", .serialized, .timeLimit(.minutes(5)))
+@Suite("A service's replica", .serialized, .timeLimit(.minutes(10)))
 struct HostTests {
     private static let order = [
         "spans", "loop", "database", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag", "jetstream",
@@ -186,7 +186,7 @@ struct HostTests {
             try await bus.call(TestModule.change, Note("away"), context: .expiring(in: .seconds(30)))
         }
         func saysOf(_ database: String) async throws -> Bool {
-            let replies = try await bus.scatter("$SRV.INFO.hosted", for: .seconds(1), atMost: 1)
+            let replies = try await bus.scatter("$SRV.INFO.hosted", for: .seconds(30), atMost: 1)
             return replies.contains { String(decoding: $0.body, as: UTF8.self).contains("\"database\":\"\(database)\"") }
         }
         #expect(try await ask().text == "away")

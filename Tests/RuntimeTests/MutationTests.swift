@@ -89,7 +89,7 @@ private final class ManualSignal: Sendable {
     func raise() { raised.store(true, ordering: .releasing) }
 }
 
-@Suite("A mutation with an idempotency key", .timeLimit(.minutes(3)))
+@Suite("A mutation with an idempotency key", .timeLimit(.minutes(10)))
 struct MutationTests {
     private func context(_ key: String?, user: UInt64 = 1) -> CallContext {
         CallContext(

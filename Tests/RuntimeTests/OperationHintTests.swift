@@ -31,7 +31,7 @@ private struct Lines: LogHandler {
     }
 }
 
-@Suite("What a service says of what it needs", .timeLimit(.minutes(2))) struct OperationHintTests {
+@Suite("What a service says of what it needs", .timeLimit(.minutes(10))) struct OperationHintTests {
     @Test func `a JetStream that does not answer while the broker does is an error that names the way out`() async throws {
         // The broker drops the question, as one does whose JetStream hangs.
         let server = try await NatsServer.start(

@@ -8,7 +8,7 @@ import Testing
 @testable import ServiceRuntime
 
 /// Steps of changes across services (D6): one operation, one effect, one answer.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct OperationTests {
     private static let ann = UserID(high: 1, low: 1)
     private static let ben = UserID(high: 1, low: 2)

@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceRuntime
 
 /// Export and erasure from declarations (D16), on tables of a service that does not exist.
-@Suite("Personal data as declared", .timeLimit(.minutes(3)))
+@Suite("Personal data as declared", .timeLimit(.minutes(10)))
 struct PersonalDataTests {
     private let ann = UserID(high: 1, low: 1)
     private let ben = UserID(high: 1, low: 2)

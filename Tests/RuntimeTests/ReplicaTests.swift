@@ -39,7 +39,7 @@ private final class FakeAuth: Caller {
     }
 }
 
-@Suite("The replica of profiles", .timeLimit(.minutes(2)))
+@Suite("The replica of profiles", .timeLimit(.minutes(10)))
 struct ReplicaTests {
     private static func person(_ number: UInt64, version: Int64 = 1, name: String? = nil) -> ProfileState {
         ProfileState(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Runtime
 
-@Suite("Spans", .timeLimit(.minutes(3)))
+@Suite("Spans", .timeLimit(.minutes(10)))
 struct TracingTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
@@ -126,11 +126,12 @@ struct TracingTests {
         let root = tracer.root()
         let start = ContinuousClock.now
         for number in 0..<(Tracer.capacity * 3) { tracer.record(root) { span("\(number)", root) } }
-        #expect(ContinuousClock.now - start < .seconds(3))
+        // A request to this collector is given up after 5 s.
+        #expect(ContinuousClock.now - start < .milliseconds(4_500))
         try await eventually("it is asked") { !collector.requests.isEmpty }
         running.cancel()
         await running.value
-        #expect(ContinuousClock.now - start < .seconds(40))
+        #expect(ContinuousClock.now - start < .seconds(90))
         let dropped = metrics.counter("streaksnap_spans_dropped_total", [("reason", "overflow")], help: "")
         #expect(dropped.current >= Tracer.capacity)
         collector.stop()

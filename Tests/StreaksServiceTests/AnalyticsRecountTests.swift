@@ -10,7 +10,7 @@ import Testing
 @testable import StreaksCore
 
 /// The figures, added up from events, against a recount of the whole ledgers (TS-5): with everything that keeps, breaks and mends a streak.
-@Suite(.timeLimit(.minutes(4))) struct AnalyticsRecountTests {
+@Suite(.timeLimit(.minutes(10))) struct AnalyticsRecountTests {
     private static let kinds: [StreakKind] = [.checkIn, .recipeCreation]
     private static let each: UInt64 = 6
     private static let extensions = StreakExtensions(

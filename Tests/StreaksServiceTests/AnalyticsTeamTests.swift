@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksCore
 
 /// The figures of circles' streaks (TS-4, TS-5), from what teams live through.
-@Suite(.timeLimit(.minutes(2))) struct AnalyticsTeamTests {
+@Suite(.timeLimit(.minutes(10))) struct AnalyticsTeamTests {
     private func report(_ world: World, type: String?) async throws -> GetStreakAnalyticsReply {
         try await AnalyticsReport(database: world.database, clock: world.clock)
             .reply(to: GetStreakAnalyticsRequest(from: day("2026-05-04"), to: Zone.utc.date(at: world.clock.now()), type: type))

@@ -21,7 +21,7 @@ private struct Outcome: Error, Equatable {
 }
 
 /// A streak in a batch fares as it would alone (SD-5).
-@Suite(.timeLimit(.minutes(4))) struct BatchTests {
+@Suite(.timeLimit(.minutes(10))) struct BatchTests {
     private static let zones = ["UTC", "America/New_York", "Pacific/Auckland", "Asia/Kolkata", "Pacific/Honolulu"]
 
     /// Eight users and a dozen streaks, some six weeks: snaps that come or do not, journeys, tokens, outages, late settlement.

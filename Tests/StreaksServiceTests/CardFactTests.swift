@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksProgress
 
 /// What cards say of streaks of one person (MC-1).
-@Suite(.timeLimit(.minutes(2))) struct CardFactTests {
+@Suite(.timeLimit(.minutes(10))) struct CardFactTests {
     private func live(_ days: Int, _ kind: StreakKind, _ user: UserID, _ world: World) async throws -> StreakID {
         let writer = world.service.writer
         let id = try await world.work.run(trace: "", requestID: "") { work in

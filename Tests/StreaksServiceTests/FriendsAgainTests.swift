@@ -34,7 +34,7 @@ private struct Friendships: Caller {
 }
 
 /// Two who end their friendship and are friends again before the event of the end arrives (SO-2, SO-4, MS-1).
-@Suite(.timeLimit(.minutes(4))) struct FriendsAgainTests {
+@Suite(.timeLimit(.minutes(10))) struct FriendsAgainTests {
     /// The n-th friendship of two users.
     private func friendship(_ number: UInt64, pair: UInt64 = 0) -> FriendshipID {
         FriendshipID(high: 0x0190_0000_0000_7000 + number, low: pair)

@@ -16,7 +16,7 @@ import WorkPool
 @testable import StreaksHabitFiles
 
 /// Exports, backups, restores and imports of habits through the database (HA-6).
-@Suite(.timeLimit(.minutes(4))) struct HabitFileTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitFileTests {
     private static let header = "Habit Name,Date,Status,Value,Note\r\n"
 
     private func withFiles(_ body: (HabitFileWorld) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import StreaksHabitStatistics
 
 /// Insights from what is stored (HA-4).
-@Suite(.timeLimit(.minutes(5))) struct HabitInsightsTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitInsightsTests {
     @Test func `habits that go together are found among others, and shown from both sides`() async throws {
         try await withHabitStatistics { world in
             var random = Seeded(3)

@@ -16,7 +16,7 @@ import Testing
 private func photoID(_ number: UInt64) -> HabitPhotoID { HabitPhotoID(high: 0xF0, low: number) }
 
 /// The ids of photos on completions, as media sets and streaks drops them.
-@Suite(.timeLimit(.minutes(3))) struct HabitPhotoTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitPhotoTests {
     private static let today = "2026-01-05"
 
     /// Media's event about a date.

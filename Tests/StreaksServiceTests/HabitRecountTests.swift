@@ -11,7 +11,7 @@ import Testing
 @testable import StreaksHabits
 
 /// What is stored of habits equals a recount of their whole ledgers, whatever was edited in whatever order (HA-8 … HA-14).
-@Suite(.timeLimit(.minutes(5))) struct HabitRecountTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitRecountTests {
     @Test(arguments: TestDepth.seeds(quick: 3, full: 40))
     func `random edits leave the rows that a fold of the whole ledger gives`(seed: UInt64) async throws {
         let zones = ["UTC", "Europe/Berlin", "Pacific/Auckland", "America/Los_Angeles"]

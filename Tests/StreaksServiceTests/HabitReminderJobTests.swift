@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksHabitReminders
 
 /// The job of habits' reminders: shared by replicas, stopped anywhere, and fast enough for a minute in which thousands are due.
-@Suite(.timeLimit(.minutes(4))) struct HabitReminderJobTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitReminderJobTests {
     private struct Crash: Error {}
 
     /// Users with a habit that reminds at 8, as the core would have written them.

@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksHabitReminders
 
 /// When habits remind their users (HA-5, HA-17, HA-18).
-@Suite(.timeLimit(.minutes(4))) struct HabitReminderServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitReminderServiceTests {
     @Test func `a habit reminds at its minute by the user's clock, on its days, once a date`() async throws {
         // A Friday; clocks in Berlin change on Sunday.
         try await withHabitReminders(at: "2026-03-27T05:00:00Z") { world in

@@ -8,7 +8,7 @@ import Testing
 @testable import StreaksHabitStatistics
 
 /// The Statistics screen, a habit's statistics and the calendar from what is stored (HA-4, HA-16, HA-17).
-@Suite(.timeLimit(.minutes(5))) struct HabitStatisticsTests {
+@Suite(.timeLimit(.minutes(10))) struct HabitStatisticsTests {
     @Test func `without habits everything is empty`() async throws {
         try await withHabitStatistics { world in
             let reply = try await world.overview("year")

@@ -11,7 +11,7 @@ import Testing
 @testable import StreaksService
 
 /// A streak's own prompts (PW-1), and late snaps where the window is enforced (PW-3).
-@Suite(.timeLimit(.minutes(4))) struct PromptTests {
+@Suite(.timeLimit(.minutes(10))) struct PromptTests {
     private func reason(_ body: () async throws -> Void) async throws -> String? {
         do {
             try await body()

@@ -8,7 +8,7 @@ import Testing
 @testable import StreaksHabits
 
 /// What is tapped on a reminder of a habit (HA-5).
-@Suite(.timeLimit(.minutes(4))) struct ReminderAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct ReminderAnswerTests {
     private let today = "2026-05-04"
 
     /// A user whose habit reminds at 8.

@@ -14,7 +14,7 @@ import Testing
 @testable import StreaksService
 
 /// The job itself: shared by replicas, stopped anywhere, and as cheap as what is due (D7).
-@Suite(.timeLimit(.minutes(4))) struct ReminderJobTests {
+@Suite(.timeLimit(.minutes(10))) struct ReminderJobTests {
     private struct Crash: Error {}
 
     @Test func `replicas share what is due; stopped in the middle, nothing is lost and nothing emitted twice`() async throws {

@@ -15,7 +15,7 @@ import Testing
 @testable import StreaksService
 
 /// What users are reminded of, from due rows (PW-2, NO-5, D7).
-@Suite(.timeLimit(.minutes(4))) struct ReminderTests {
+@Suite(.timeLimit(.minutes(10))) struct ReminderTests {
     private func opened(_ world: World, _ user: UserID) async throws -> [String] {
         try await world.events(SnapWindowOpened.self).filter { $0.userID == user }.map(\.date.description)
     }

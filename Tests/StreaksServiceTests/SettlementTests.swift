@@ -15,7 +15,7 @@ import Testing
 @testable import StreaksService
 
 /// The job: in batches, shared by replicas, stopped anywhere, and as cheap as what is due (D7).
-@Suite(.timeLimit(.minutes(4))) struct SettlementTests {
+@Suite(.timeLimit(.minutes(10))) struct SettlementTests {
     private struct Crash: Error {}
 
     /// Streaks of a ring of users, each in two of them, who posted yesterday and not today; the clock shows the day after.

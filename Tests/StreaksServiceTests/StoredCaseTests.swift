@@ -18,7 +18,7 @@ import Wire
 @testable import StreaksMutual
 
 /// What the streak engine must answer, case by case, through the database: every kind is stored, settled and read back by the one store.
-@Suite(.timeLimit(.minutes(4))) struct StoredCaseTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredCaseTests {
     /// A kind without events: these tests are about the store.
     private struct Silent: StreakKindEvents {
         let kind: StreakKind

@@ -17,7 +17,7 @@ import Wire
 @testable import StreaksService
 
 /// Habits through the database: rows of ledgers, dates, runs and milestones, against the slow model in Python (HA-8 … HA-16).
-@Suite(.timeLimit(.minutes(5))) struct StoredHabitTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredHabitTests {
     private static let model = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../StreaksDomainTests/model/habit_model.py").standardizedFileURL.path
 

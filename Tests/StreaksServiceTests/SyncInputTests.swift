@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksHabits
 
 /// What devices must not send: each is refused by name, changes nothing, and leaves the other changes alone (HA-7).
-@Suite(.timeLimit(.minutes(4))) struct SyncInputTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncInputTests {
     private struct Bad {
         let change: SyncChange
         let field: String

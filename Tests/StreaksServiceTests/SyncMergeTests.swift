@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksHabits
 
 /// What two devices have done to the same: merges, names, fields, order and limits (HA-7, HA-13, HA-14).
-@Suite(.timeLimit(.minutes(4))) struct SyncMergeTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncMergeTests {
     @Test func `two completions of a date without target become one, under the id that came first`() async throws {
         try await withHabits { world in
             let first = SyncCompletionFields(value: 3, note: "from the phone", mood: "good")

@@ -12,7 +12,7 @@ import Testing
 @testable import StreaksHabits
 
 /// How devices pull: pages, cursors, what was deleted, and that nothing committed late is skipped (HA-7).
-@Suite(.timeLimit(.minutes(4))) struct SyncPageTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncPageTests {
     /// Six habits with everything that a device can have, and some of it deleted.
     private func fill(_ world: HabitWorld) async throws {
         try await world.premium()

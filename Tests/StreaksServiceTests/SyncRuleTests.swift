@@ -9,7 +9,7 @@ import Testing
 @testable import StreaksHabits
 
 /// Sync of habits, rule by rule: answers, repeats, what was deleted, dates, limits and epochs (HA-7, HA-12, HA-13).
-@Suite(.timeLimit(.minutes(4))) struct SyncRuleTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncRuleTests {
     @Test func `what one device pushes, another pulls`() async throws {
         try await withHabits { world in
             let pushed = try await world.push([

@@ -23,7 +23,7 @@ private func reason(_ body: () async throws -> Void) async throws -> String {
     return "OK"
 }
 
-@Suite("Streaks of circles (TS-4)", .timeLimit(.minutes(4)))
+@Suite("Streaks of circles (TS-4)", .timeLimit(.minutes(10)))
 struct TeamTests {
     private static let circle = Teams.circle(1)
 

@@ -80,7 +80,9 @@ public final class PostgresTemplate: Sendable {
         let administrator = Database(configuration, logger: PostgresServer.silence)
         try await administrator.start()
         _ = try await administrator.execute("CREATE DATABASE \(identifier: name)")
-        let database = Database(Self.configuration(server, name, poolSize: 1), logger: PostgresServer.silence)
+        var own = Self.configuration(server, name, poolSize: 1)
+        PostgresServer.patient(&own)
+        let database = Database(own, logger: PostgresServer.silence)
         try await database.start()
         _ = try await database.execute("CREATE SCHEMA \(identifier: schema)")
         try await prepare(database)
@@ -100,6 +102,7 @@ public final class PostgresTemplate: Sendable {
             poolSize: poolSize
         )
         // As in `PostgresServer.withDatabase`.
+        configuration.probeTimeout = .seconds(60)
         configuration.idleInTransactionTimeout = .seconds(60)
         return configuration
     }

@@ -41,20 +41,7 @@ public enum PrometheusParser {
         return try JSONDecoder().decode([Sample].self, from: Data(result.output))
     }
 
-    private static let python = Task { () throws -> String in
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let folder = root.appendingPathComponent(".run/prometheus-python").path
-        let ready = folder + "/ready"
-        guard !FileManager.default.fileExists(atPath: ready) else { return folder + "/bin/python3" }
-        for (program, arguments) in [
-            ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
-            (folder + "/bin/pip", ["install", "--quiet", "prometheus-client>=0.20"]),
-        ] {
-            let result = try await run(program, arguments, within: .seconds(300))
-            guard result.status == 0 else { throw Refused(description: "\(program) \(arguments): \(result.transcript)") }
-        }
-        try Data().write(to: URL(fileURLWithPath: ready))
-        return folder + "/bin/python3"
+    private static let python = Task { () async throws -> String in
+        try await PythonPackages.make("prometheus-python", ["prometheus-client>=0.20"])
     }
 }

@@ -72,15 +72,20 @@ package enum PythonPackages {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    /// The path of its interpreter.
-    private static func make(_ name: String, _ packages: [String]) async throws -> String {
+    /// The path of its interpreter. Test processes that run beside each other make it once.
+    static func make(_ name: String, _ packages: [String]) async throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appendingPathComponent(".run/\(name)").path
         // What is in it is what is asked for: another list makes it anew.
         let ready = folder + "/ready"
         let wanted = packages.joined(separator: " ")
-        if (try? String(contentsOfFile: ready, encoding: .utf8)) != wanted {
+        func isReady() -> Bool { (try? String(contentsOfFile: ready, encoding: .utf8)) == wanted }
+        if isReady() { return folder + "/bin/python3" }
+        try FileManager.default.createDirectory(at: root.appendingPathComponent(".run"), withIntermediateDirectories: true)
+        let lock = try await locked(folder + ".lock")
+        defer { close(lock) }
+        if !isReady() {
             for (program, arguments) in [
                 ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
                 (folder + "/bin/pip", ["install", "--quiet"] + packages),
@@ -91,5 +96,20 @@ package enum PythonPackages {
             try Data(wanted.utf8).write(to: URL(fileURLWithPath: ready))
         }
         return folder + "/bin/python3"
+    }
+
+    /// The descriptor of a file that is locked until it is closed, or its process ends.
+    private static func locked(_ path: String) async throws -> Int32 {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw Failure(description: "\(path): errno \(errno)") }
+        let end = ContinuousClock.now.advanced(by: .seconds(600))
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else {
+                defer { close(file) }
+                throw Failure(description: "\(path) is locked by another process: errno \(errno)")
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return file
     }
 }

@@ -42,7 +42,9 @@ package final class RekognitionServer: Sendable {
     package var requests: [Request] {
         get throws {
             guard let text = try? String(contentsOf: process.file("requests.jsonl"), encoding: .utf8) else { return [] }
-            return try text.split(separator: "\n").map { try JSONDecoder().decode(Request.self, from: Data($0.utf8)) }
+            // The last line may be half written.
+            let whole = text.lastIndex(of: "\n").map { text[..<$0] } ?? ""
+            return try whole.split(separator: "\n").map { try JSONDecoder().decode(Request.self, from: Data($0.utf8)) }
         }
     }
 }

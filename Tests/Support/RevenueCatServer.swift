@@ -42,6 +42,8 @@ package final class RevenueCatServer: Sendable {
     /// Every request, `GET /v1/subscribers/…`.
     package var requests: [String] {
         let text = (try? String(contentsOf: process.file("requests"), encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
+        // The last line may be half written.
+        let whole = text.lastIndex(of: "\n").map { text[..<$0] } ?? ""
+        return whole.split(separator: "\n").map(String.init)
     }
 }

@@ -61,6 +61,8 @@ public final class TestCollector: Sendable {
                 }
                 self.serve(connection)
             }
+            // Here, or the thread might accept from another socket that has got its number.
+            close(descriptor)
         }
         thread.stackSize = 1 << 19
         thread.start()
@@ -85,7 +87,6 @@ public final class TestCollector: Sendable {
         }
         guard let open else { return }
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         for connection in open { close(connection) }
     }
 

@@ -44,7 +44,12 @@ func showPresence(_ configuration: DatabaseConfiguration, _ ids: any IDSource, _
 func live(_ arguments: [String]) async throws {
     let logger = Logger(label: "victim") { _ in SwiftLogNoOpLogHandler() }
     let database = Database(
-        DatabaseConfiguration(connectionString: arguments[1], schema: arguments[2], poolSize: 2),
+        DatabaseConfiguration(
+            connectionString: arguments[1],
+            schema: arguments[2],
+            applicationName: "outbox-victim",
+            poolSize: 2
+        ),
         logger: logger
     )
     try await database.start()

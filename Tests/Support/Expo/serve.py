@@ -57,7 +57,9 @@ class Service:
         path = os.path.join(self.folder, "control.json")
         with self.lock:
             try:
-                written = os.stat(path).st_mtime_ns
+                status = os.stat(path)
+                # Files that are written within a few milliseconds have the same time.
+                written = (status.st_mtime_ns, status.st_ino)
             except FileNotFoundError:
                 return {}
             if written != self.control_written:

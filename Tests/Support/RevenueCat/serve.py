@@ -6,6 +6,7 @@ FOLDER/requests one line a request. A question about a customer it does not have
 import json
 import os
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -62,8 +63,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         is_new = not os.path.exists(path)
         if is_new:
-            with open(path, "w") as file:
+            # At once and whole: another request may read it meanwhile.
+            draft = f"{path}.{threading.get_ident()}"
+            with open(draft, "w") as file:
                 json.dump({"subscriptions": {}, "non_subscriptions": {}}, file)
+            os.replace(draft, path)
         with open(path) as file:
             subscriber = json.load(file)
         at = subscriber.pop("request_date_ms", int(time.time() * 1000))
