@@ -189,15 +189,26 @@ enum PostRefusal {
 struct PostBlobKeys: Sendable {
     let user: UserID
     let id: PostID
+    /// What all keys begin with.
+    private let folder: String
 
-    var display: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/display.jpg") } }
-    var thumbnail: BlobKey { get throws { try BlobKey("posts/\(user)/\(id)/thumbnail.jpg") } }
+    init(user: UserID, id: PostID) {
+        (self.user, self.id) = (user, id)
+        folder = "posts/\(user)/\(id)/"
+    }
+
+    /// As text, for links.
+    var displayText: String { folder + "display.jpg" }
+    var thumbnailText: String { folder + "thumbnail.jpg" }
+
+    var display: BlobKey { get throws { try BlobKey(displayText) } }
+    var thumbnail: BlobKey { get throws { try BlobKey(thumbnailText) } }
     /// Of any post, photo or video.
     var all: [BlobKey] {
         get throws { [try display, try thumbnail] + (try StoredVideoFormat.allCases.map { try video($0) }) }
     }
 
-    func video(_ format: StoredVideoFormat) throws -> BlobKey { try BlobKey("posts/\(user)/\(id)/video.\(format.rawValue)") }
+    func video(_ format: StoredVideoFormat) throws -> BlobKey { try BlobKey("\(folder)video.\(format.rawValue)") }
 }
 
 /// A post as it is asked for, with the position that others will see.

@@ -31,14 +31,14 @@ struct PostViews: Sendable {
     func view(_ post: ShownPost, by author: UserSummary, for reader: UserID?) throws -> Post {
         let viewer = reader == post.user ? nil : reader
         let (keys, now) = (PostBlobKeys(user: post.user, id: post.id), clock.now())
-        let picture = try links.link(try keys.display.description, for: viewer, now: now)
+        let picture = try links.link(keys.displayText, for: viewer, now: now)
         let video = try post.video.map { try links.link(try keys.video($0.format).description, for: viewer, now: now) }
         return Post(
             id: post.id,
             author: author,
             type: video == nil ? "photo" : "video",
             photoURL: picture,
-            thumbnailURL: try links.link(try keys.thumbnail.description, for: viewer, now: now),
+            thumbnailURL: try links.link(keys.thumbnailText, for: viewer, now: now),
             width: post.width,
             height: post.height,
             caption: post.caption,

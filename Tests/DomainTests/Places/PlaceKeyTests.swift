@@ -33,6 +33,35 @@ struct PlaceKeyTests {
         }
     }
 
+    @Test func `every point of a box is in a cell, and the cells inside have no others`() {
+        var random = Seeded(13)
+        for _ in 0..<3_000 {
+            let box = random.box()
+            let bits = random.pick([2, 8, 14, 20, 26, 32, 62])
+            guard let cells = PlaceCells(covering: box, bits: bits, most: 64) else {
+                // A cell is that wide and high: the box has more of them, or touches more.
+                let side = 360 / Double(1 << UInt64(bits / 2))
+                #expect((box.width / side + 2) * (box.height / side * 2 + 2) > 64, "\(box) \(bits)")
+                continue
+            }
+            #expect(cells.all.count <= 64 && cells.all == Set(cells.all).sorted() && Set(cells.inside).isSubset(of: cells.all))
+            let corners = [0.0, 1e-12, 0.5, 1 - 1e-12, 1]
+            for x in corners + [random.number(0...1)] {
+                for y in corners + [random.number(0...1)] {
+                    let point = place(box.south + box.height * y, box.west + box.width * x)
+                    guard box.contains(point) else { continue }
+                    #expect(cells.all.contains(PlaceKey(point).value >> Int64(64 - bits)), "\(box) \(point) \(bits)")
+                }
+            }
+            for cell in cells.inside {
+                let first = cell << Int64(64 - bits)
+                let key = first | Int64.random(in: 0..<(1 << Int64(64 - bits)), using: &random)
+                let ranges = PlaceKey.ranges(covering: box, most: 512)
+                #expect(ranges.contains { $0.contains(first) && $0.contains(key) }, "\(box) \(cell) \(bits)")
+            }
+        }
+    }
+
     @Test func `points of a small grid: those in ranges are those in the box, but for the excess`() {
         var random = Seeded(12)
         // Every point of a grid of 64 × 64 cells of the curve, by brute force.

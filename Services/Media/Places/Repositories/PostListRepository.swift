@@ -15,7 +15,7 @@ struct PostListRepository: Sendable {
     /// How long scores of before are kept. A list that is older goes on with those of that time ago.
     static let scoresKept = Interval.hours(1)
     /// Ranges of keys that an area is read by.
-    private static let ranges = 24
+    private static let mostRanges = 24
     /// Cells that a crowded area is read by.
     private static let mostCells = 64
 
@@ -34,7 +34,18 @@ struct PostListRepository: Sendable {
     ///   - limit: `PostListStatement.most` at most.
     func posts(_ search: PostSearch, for reader: UserID?, after place: PostPlace?, limit: Int) async throws -> [ListedPost] {
         let statement = PostListStatement(search: search, reader: reader, place: place)
-        let found = try await source(search, statement, limit: limit)
+        // Most maps are of places with many posts: these are read at once, without a look at how many there are.
+        if let crowded = crowded(search, statement, limit: limit) {
+            let posts = try await self.posts(crowded, search, statement, limit: limit)
+            guard posts.isEmpty else { return posts }
+        }
+        return try await posts(try await source(search, statement, limit: limit), search, statement, limit: limit)
+    }
+
+    private func posts(_ found: Query, _ search: PostSearch, _ statement: PostListStatement, limit: Int) async throws
+        -> [ListedPost]
+    {
+        let reader = statement.reader
         let order: Query = search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
         let page: Query = "SELECT * FROM (\(found)) AS found ORDER BY \(order) LIMIT \(limit)"
         let rows = try await database.query(
@@ -42,13 +53,13 @@ struct PostListRepository: Sendable {
         )
         return try rows.map { row in
             let post = try ShownPost(row)
-            let readAt: Instant = try row.get("read_at")
+            let readAt: Instant = try row.get(at: 17)
             return ListedPost(
                 post: post,
                 place: PostPlace(
-                    score: try row.get("rank"),
+                    score: try row.get(at: 16),
                     postedAt: post.postedAt,
-                    rankedAt: place?.rankedAt ?? readAt,
+                    rankedAt: statement.place?.rankedAt ?? readAt,
                     id: post.id
                 )
             )
@@ -64,18 +75,33 @@ struct PostListRepository: Sendable {
             if count <= Self.fewWithWords { return statement.withWords(words) }
         }
         guard let box = search.box else { return statement.inCells(.world, limit: limit) }
-        let ranges = search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.ranges)
+        let ranges = Self.ranges(search, box)
         let count: Query = "SELECT count(*) FROM (SELECT FROM \(PostListStatement.posts(in: ranges)) LIMIT \(few + 1)) AS counted"
         let found = try await database.query(count).first?.decode(as: Int64.self) ?? 0
         guard Int(found) > few else { return statement.inRanges(ranges) }
-        let cells = PostCells.covering(
+        return statement.inCells(cells(search, box, ranges), limit: limit)
+    }
+
+    /// The posts of an area, if the cells inside it have as many as are wanted; none otherwise. nil when that does not depend on an area, or it
+    /// has no such cells.
+    private func crowded(_ search: PostSearch, _ statement: PostListStatement, limit: Int) -> Query? {
+        guard let box = search.box, search.author == nil, search.words == nil else { return nil }
+        let cells = cells(search, box, Self.ranges(search, box))
+        return cells.inside.isEmpty ? nil : statement.inCells(cells, limit: limit, onlyIfCrowded: true)
+    }
+
+    private static func ranges(_ search: PostSearch, _ box: GeoBox) -> [ClosedRange<Int64>] {
+        search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.mostRanges)
+    }
+
+    private func cells(_ search: PostSearch, _ box: GeoBox, _ ranges: [ClosedRange<Int64>]) -> PostCells {
+        PostCells.covering(
             box,
             ranges,
             isCell: search.cell != nil,
             most: Self.mostCells,
             levels: PostCells.levels(of: search.order)
         )
-        return statement.inCells(cells, limit: limit)
     }
 
     /// The statement for one post.
@@ -123,7 +149,7 @@ struct PostListRepository: Sendable {
         p.down, p.is_hidden, p.country_code, p.country, p.city, p.video_format, p.video_length
         """
 
-    /// Posts with all their votes and the reader's own.
+    /// Posts with all their votes and the reader's own, for `ShownPost.init`.
     private static func selection(_ posts: Query, for reader: UserID?) -> Query {
         """
         SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
@@ -138,39 +164,31 @@ struct PostListRepository: Sendable {
 }
 
 extension ShownPost {
-    /// - Parameter row: of `PostListRepository`.
+    /// - Parameter row: of `PostListRepository.selection`, by the places of its columns: their names would be compared for each value.
     init(_ row: Row) throws {
         self.init(
-            id: try row.get("id"),
-            user: try row.get("user_id"),
-            caption: try row.get("caption"),
-            position: Coordinate(nearestLatitude: try row.get("latitude"), longitude: try row.get("longitude")),
-            precision: PositionPrecision(rawValue: try row.get("position_precision")) ?? .exact,
-            capturedAt: try row.get("captured_at"),
-            postedAt: try row.get("posted_at"),
-            width: try row.get("width"),
-            height: try row.get("height"),
-            isHidden: try row.get("is_hidden"),
-            countryCode: try row.get("country_code", as: String?.self),
-            country: try row.get("country", as: String?.self),
-            city: try row.get("city", as: String?.self),
-            isReported: try row.get("is_reported"),
+            id: try row.get(at: 0),
+            user: try row.get(at: 1),
+            caption: try row.get(at: 2),
+            position: Coordinate(nearestLatitude: try row.get(at: 3), longitude: try row.get(at: 4)),
+            precision: PositionPrecision(rawValue: try row.get(at: 5)) ?? .exact,
+            capturedAt: try row.get(at: 6),
+            postedAt: try row.get(at: 7),
+            width: try row.get(at: 8),
+            height: try row.get(at: 9),
+            isHidden: try row.get(at: 10),
+            countryCode: try row.get(at: 11),
+            country: try row.get(at: 12),
+            city: try row.get(at: 13),
+            isReported: try row.get(at: 20),
             votes: VoteCounts(
-                up: try row.get("up"),
-                down: try row.get("down"),
-                own: Vote(number: try row.get("vote", as: Int16?.self))
+                up: try row.get(at: 18),
+                down: try row.get(at: 19),
+                own: Vote(number: try row.get(at: 21, as: Int16?.self))
             ),
-            video: try PostVideo(row)
+            video: try row.get(at: 14, as: String?.self).flatMap(StoredVideoFormat.init).map {
+                PostVideo(format: $0, milliseconds: try row.get(at: 15, as: Int64?.self) ?? 0)
+            }
         )
-    }
-}
-
-extension PostVideo {
-    /// nil for a photo.
-    ///
-    /// - Parameter row: of `PostListRepository`.
-    init?(_ row: Row) throws {
-        guard let format = try row.get("video_format", as: String?.self).flatMap(StoredVideoFormat.init) else { return nil }
-        self.init(format: format, milliseconds: try row.get("video_length", as: Int64?.self) ?? 0)
     }
 }

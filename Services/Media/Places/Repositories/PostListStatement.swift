@@ -75,8 +75,10 @@ struct PostListStatement: Sendable {
     /// Cells at the edge may have many posts, and few of the area. So the cells inside it are asked first: as many posts as are wanted have a
     /// rank of theirs or a better one. Each cell is then read from its best post on, by its index, to that rank and no further.
     ///
-    /// - Parameter limit: `most` at most.
-    func inCells(_ cells: PostCells, limit: Int) -> Query {
+    /// - Parameters:
+    ///   - limit: `most` at most.
+    ///   - onlyIfCrowded: there are none if the cells inside the area have fewer than are wanted.
+    func inCells(_ cells: PostCells, limit: Int, onlyIfCrowded: Bool = false) -> Query {
         let order: Query = search.order == .newest ? "p.posted_at" : "p.score"
         let inside = best(
             of: cells,
@@ -93,9 +95,11 @@ struct PostListStatement: Sendable {
             "\(order) >= (SELECT value FROM least)",
             "ORDER BY \(order) DESC, p.id DESC LIMIT \(Self.page(limit))"
         )
+        // Nothing is above NULL.
+        let otherwise: Query = onlyIfCrowded ? "NULL" : "'-infinity'"
         let least: Query = """
             WITH least AS MATERIALIZED (SELECT coalesce((SELECT best.value FROM \(inside) ORDER BY best.value DESC OFFSET \(limit - 1) LIMIT 1),
-                '-infinity') AS value)
+                \(otherwise)) AS value)
             """
         let all: Query = search.order == .score ? "UNION ALL \(changed(cells, limit: limit))" : ""
         return "\(least) SELECT best.* FROM \(found) \(all)"
@@ -134,6 +138,7 @@ struct PostListStatement: Sendable {
             ORDER BY s.post_id, s.until
         ) AS past JOIN place_post p ON p.id = past.post_id
         WHERE p.state = 1 AND NOT p.is_hidden AND p.scored_at > \(moment) \(follows("past.score")) AND \(isListed)
+            AND (SELECT value FROM least) IS NOT NULL
         ORDER BY past.score DESC, p.id DESC LIMIT \(Self.page(limit)))
         """
     }
