@@ -51,7 +51,7 @@ struct ClockKillTests {
                 return (try? await home.call("GET", "/api/dev/clock"))?.status == 200
             }
             var all: [Int] = []
-            try await eventually("all agree, last \(all)", within: .seconds(10)) {
+            try await eventually("all agree, last \(all)", within: .seconds(60)) {
                 all = await offsets(admin)
                 return all.count == 7 && Set(all).count == 1
             }
@@ -59,7 +59,7 @@ struct ClockKillTests {
             #expect(now == reached || now == reached + step, "the step was made as a whole or not at all: \(reached), \(all)")
             reached = now
         }
-        try await eventually("it goes on", within: .seconds(30)) {
+        try await eventually("it goes on") {
             (try? await home.call("POST", "/api/dev/clock", json: "{\"advance_seconds\":60}"))?.status == 200
         }
         #expect(Set(await offsets(admin)).count == 1)
