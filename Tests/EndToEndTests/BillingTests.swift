@@ -140,6 +140,9 @@ struct BillingTests {
         #expect(deleted.data["subscription"]["product"].string == "premium_annual", "\(deleted.text)")
         try await shop.home.travel(days: 31)
         try await eventually("the customer is deleted") { !shop.store.customers.contains(cat.id) }
-        #expect(try await shop.home.sql("SELECT count(*) FROM billing.store_deletion WHERE user_id = '\(cat.id)'") == "0")
+        // After the store has answered.
+        try await eventually("nothing is left to delete") {
+            try await shop.home.sql("SELECT count(*) FROM billing.store_deletion WHERE user_id = '\(cat.id)'") == "0"
+        }
     }
 }

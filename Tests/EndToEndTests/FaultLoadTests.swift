@@ -108,7 +108,7 @@ extension RestartTests {
             let home = try await Installation.separate.value
             let load = try await load(home)
             let second = try await home.replica(of: service)
-            try await eventually("both answer", within: .seconds(30)) { try await replicas(of: service, at: home) == 2 }
+            try await eventually("both answer") { try await replicas(of: service, at: home) == 2 }
             try await goesOn(load)
             second.signal(fault == .killed ? SIGKILL : SIGSTOP)
             try await goesOn(load)

@@ -115,7 +115,7 @@ struct OpenAPITests {
                 ],
                 // It ends before the second compiler would pay.
                 environment: ["JAVA_OPTS": "-XX:TieredStopAtLevel=1"],
-                within: .seconds(120)
+                within: .seconds(300)
             )
         }
     }

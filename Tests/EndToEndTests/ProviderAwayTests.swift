@@ -180,11 +180,12 @@ import Testing
         try expo.behave(#"{"mode": "hang", "seconds": 10, "paths": ["/send"]}"#)
         try await evening.ask(1)
         try await evening.wasAsked("/send", "hang", isProbe: false)
-        let hang = try #require(try expo.requests.first { $0.mode == "hang" })
         // Whatever is handed over while that request hangs is cut.
         try expo.behave(#"{"mode": "cut"}"#)
         try await evening.ask(2)
-        #expect(Date().timeIntervalSince1970 < hang.at + 10, "requests that waited for the push service would not have ended")
+        // Without the registrations of the friends, which take their time on a busy machine.
+        let waited = evening.took.suffix(4).reduce(.zero, +)
+        #expect(waited < .seconds(8), "requests that waited for the push service would have taken the rest of its 10 s")
         try await evening.wasAsked("/send", "cut", isProbe: false)
         try await eventually("the silence is noted", within: .seconds(40)) {
             try await home.sql(

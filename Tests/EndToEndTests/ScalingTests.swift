@@ -21,7 +21,7 @@ struct ScalingTests {
 
     private func passes(_ script: String, _ arguments: [String], prints expected: String?) async throws {
         let python = try await PythonPackages.sql.value
-        let result = try await run(python, [PythonPackages.file("Scaling/\(script)")] + arguments, within: .seconds(60))
+        let result = try await run(python, [PythonPackages.file("Scaling/\(script)")] + arguments, within: .seconds(300))
         #expect(result.status == 0 && (expected == nil || result.transcript == expected), "\(result.transcript)")
     }
 }

@@ -35,7 +35,7 @@ import Testing
 }
 
 /// The processor time that this thread has had, so that neighbours do not count.
-private func secondsOfThisThread() -> Double {
+func secondsOfThisThread() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

@@ -231,21 +231,19 @@ import Testing
         try life.act("2026-05-04T12:00:00Z", .edit(all, earliest: start))
         #expect(life.state?.count == 3652)
         let whole = life.whole
-        let clock = ContinuousClock()
-        var best = Duration.seconds(10)
-        for _ in 0..<5 {
-            let spent = try clock.measure {
-                let change = try whole.applying(
-                    .edit([.delete(id(7), on: start.advanced(by: 7))]),
-                    .habit,
-                    at: moment("2026-05-04T13:00:00Z"),
-                    settledAt: moment("2026-05-04T12:00:00Z")
-                )
-                #expect(change.state.count == 3644)
-            }
-            best = min(best, spent)
+        // In processor time: other tests run beside it.
+        let spent = try (0..<5).map { _ in
+            let before = secondsOfThisThread()
+            let change = try whole.applying(
+                .edit([.delete(id(7), on: start.advanced(by: 7))]),
+                .habit,
+                at: moment("2026-05-04T13:00:00Z"),
+                settledAt: moment("2026-05-04T12:00:00Z")
+            )
+            #expect(change.state.count == 3644)
+            return secondsOfThisThread() - before
         }
-        #expect(best < .milliseconds(200))
+        #expect((spent.min() ?? 1) < 0.2, "\(spent)")
     }
 }
 

@@ -94,22 +94,35 @@ final class Installation: Sendable {
         return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../.build/release").standardized
     }
 
-    /// Ports that were free just now.
+    /// Below those that Linux gives to connections and to who asks for any port (32768 and more): a port of those that was only found to be free
+    /// may be taken by a connection before its server listens.
+    private static let portRange = 10_000..<32_000
+    /// Where the next search begins: elsewhere in each process that runs tests, and never again at one that was given away.
+    private static let nextPort = Mutex(portRange.lowerBound + Int(getpid()) * 997 % portRange.count)
+
+    /// Ports on which nothing listens, and that no other caller gets; in a row where all of those are free.
     static func freePorts(_ count: Int) throws -> [UInt16] {
-        var descriptors: [Int32] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
-        return try (0..<count).map { _ in
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            descriptors.append(descriptor)
-            var address = HTTPClient.loopback(0)
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
-                }
+        let found = nextPort.withLock { next in
+            var found: [UInt16] = []
+            for _ in portRange where found.count < count {
+                let port = UInt16(next)
+                next = next + 1 < portRange.upperBound ? next + 1 : portRange.lowerBound
+                if canBeBound(port) { found.append(port) }
             }
-            guard isBound else { throw Guardian.Failure(description: "no free port: \(errno)") }
-            return UInt16(bigEndian: address.sin_port)
+            return found
+        }
+        guard found.count == count else { throw Guardian.Failure(description: "no free ports") }
+        return found
+    }
+
+    private static func canBeBound(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = HTTPClient.loopback(port)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
         }
     }
 
