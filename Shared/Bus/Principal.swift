@@ -15,7 +15,7 @@ public struct Principal: Sendable, Equatable {
         case service
     }
 
-    /// The user; nil for guests and services.
+    /// The user, or the guest of a device; nil for services and for those without a token.
     public var userID: UserID?
     /// The kind of caller.
     public var role: Role

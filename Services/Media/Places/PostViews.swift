@@ -63,3 +63,8 @@ struct PostViews: Sendable {
         )
     }
 }
+
+extension CallContext {
+    /// Who reads posts. nil for guests: they block and vote for nothing, so they all see the same, by the same links.
+    var reader: UserID? { principal.flatMap { $0.role == .guest ? nil : $0.userID } }
+}

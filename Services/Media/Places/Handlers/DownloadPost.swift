@@ -13,7 +13,7 @@ struct DownloadPost: QueryHandler {
     let blobs: any BlobStore
 
     func handle(_ request: DownloadPostRequest, _ context: CallContext) async throws -> DownloadPostReply {
-        guard let post = try await posts.find(request.postID, for: context.principal?.userID) else {
+        guard let post = try await posts.find(request.postID, for: context.reader) else {
             throw ServiceError.notFound("post")
         }
         guard post.video == nil else {

@@ -8,7 +8,7 @@ struct GetPost: QueryHandler {
     let views: PostViews
 
     func handle(_ request: GetPostRequest, _ context: CallContext) async throws -> GetPostReply {
-        let reader = context.principal?.userID
+        let reader = context.reader
         guard let post = try await posts.find(request.postID, for: reader) else { throw ServiceError.notFound("post") }
         return GetPostReply(post: try await views.views([post], for: reader, context).first)
     }

@@ -9,7 +9,7 @@ struct ListPosts: QueryHandler {
     let views: PostViews
 
     func handle(_ request: ListPostsRequest, _ context: CallContext) async throws -> ListPostsReply {
-        let reader = context.principal?.userID
+        let reader = context.reader
         let search = try PostSearch(request, reader: reader)
         let page = try Page<PostPlace>(forGuestsToo: request, context)
         let found = try await lists.posts(search, for: reader, after: page.position, limit: page.limit + 1)
