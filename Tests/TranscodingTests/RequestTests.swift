@@ -79,7 +79,8 @@ struct RequestTests {
         (#"{"by_number":{"x":{}}}"#, [#"by_number["x"]: has a key that must be a 64-bit integer"#]),
         (#"{"by_number":{"1":{},"01":{}}}"#, [#"by_number["01"]: is given twice"#]),
         (#"{"nope":1,"a_child":{"nah":[]}}"#, ["nope: is not a known field", "a_child.nah: is not a known field"]),
-        (#"{"anInt32":1}"#, ["anInt32: is not a known field"]),
+        (#"{"anInt32":1}"#, ["anInt32: is not a known field: did you mean an_int32?"]),
+        (#"{"a_child":{"some_byte":""}}"#, ["a_child.some_byte: is not a known field: did you mean some_bytes?"]),
         (#"{"an_int32":1,"an_int32":2}"#, ["an_int32: is given twice"]),
         (
             #"{"text":"a","number":1}"#,

@@ -83,7 +83,13 @@ struct RouteRequestTests {
 
     @Test(arguments: [
         ("nope=1&zip=2", ["nope: is not a known parameter", "zip: is not a known parameter"]),
-        ("dish_id=1", ["dish_id: is given by the path"]), ("place=1", ["place: is an object; name one of its fields"]),
+        (
+            "size[]=1&rnak=1",
+            ["size[]: is not a known parameter: did you mean sizes?", "rnak: is not a known parameter: did you mean rank?"]
+        ),
+        // The path gives the dish: that is no name to send here.
+        ("dish=1", ["dish: is not a known parameter"]), ("dish_id=1", ["dish_id: is given by the path"]),
+        ("place=1", ["place: is an object; name one of its fields"]),
         ("place.x=1", ["place.x: is not a known parameter"]), ("hot=maybe", ["hot: must be true or false"]),
         ("hot=true&hot=false", ["hot: is given twice"]),
         (
@@ -122,6 +128,7 @@ struct RouteRequestTests {
                 "photo: is the uploaded file, not a text field", "what: is not a known field",
             ]
         )
+        #expect(refusal { try form([("takenAt", "x")]) } == ["takenAt: is not a known field: did you mean taken_at?"])
         #expect(refusal { try form([("caption", "a"), ("caption", "b")]) } == ["caption: is given twice"])
         #expect(
             refusal { try route.request.transcode(form: Array(repeating: (name: "sizes", value: []), count: 501), blob: nil) }

@@ -143,7 +143,7 @@ struct RequestEncoder: ~Copyable {
             let known = key.baseAddress.flatMap { tables.field(message, name: $0, key.count) }
             try scanner.expect(UInt8(ascii: ":"), "is not valid JSON: expected a colon")
             guard let known else {
-                unknown(raw)
+                unknown(raw, in: message, taken: taken)
                 try scanner.skipValue()
                 continue
             }
@@ -154,10 +154,12 @@ struct RequestEncoder: ~Copyable {
         seen.removeLast(seen.count &- bits)
     }
 
-    private mutating func unknown(_ raw: JSONScanner.RawString) {
+    private mutating func unknown(_ raw: JSONScanner.RawString, in message: MessageTable, taken: [Int]) {
+        guard details.count < Self.maximumDetails else { return }
         let name = ByteText.shown(UnsafeBufferPointer(start: scanner.base + raw.start, count: raw.end - raw.start))
         let parent = pathText()
-        report(parent.isEmpty ? name : "\(parent).\(name)", "is not a known field")
+        let names = tables.names(message) { !taken.contains($0) }
+        report(parent.isEmpty ? name : "\(parent).\(name)", NearName.problem("is not a known field", name, among: names))
     }
 
     private mutating func member(_ index: Int, of message: MessageTable, bits: Int, isTaken: Bool) throws(SyntaxProblem) {

@@ -236,7 +236,9 @@ extension RequestTranscoder {
 
     private func queryField(_ name: String) -> Lookup {
         if body == .message { return .wrong("is not a known parameter: this route takes its fields from the body") }
-        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known parameter") }
+        guard let path = schema.tables.path(name, in: message) else {
+            return .wrong(unknown("is not a known parameter", name, in: message))
+        }
         if case .field(let index) = body, path[0] == index { return .wrong("is given by the body") }
         if blobFields.contains(path[0]) { return .wrong("is the uploaded file") }
         if headers.contains(where: { $0.field == path[0] }) { return .wrong("is given by a header") }
@@ -253,10 +255,24 @@ extension RequestTranscoder {
     }
 
     private func formField(_ name: String) -> Lookup {
-        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known field") }
+        guard let path = schema.tables.path(name, in: message) else {
+            return .wrong(unknown("is not a known field", name, in: message))
+        }
         if blobFields.contains(path[0]) { return .wrong("is the uploaded file, not a text field") }
         if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
         return textField(path)
+    }
+
+    /// What is said of a name that is no field, with the one that was probably meant among those that may come here.
+    private func unknown(_ problem: String, _ name: String, in message: Int) -> String {
+        let table = schema.tables.messages[message]
+        let names = schema.tables.names(table) { member in
+            let index = Int(table.firstField) + member
+            if case .field(index) = body { return false }
+            if blobFields.contains(index) || headers.contains(where: { $0.field == index }) { return false }
+            return !variables.contains { $0.path == [index] }
+        }
+        return NearName.problem(problem, name, among: names)
     }
 
     private func textField(_ path: [Int]) -> Lookup {
