@@ -29,7 +29,7 @@ struct Authenticator: Sendable {
     func caller(_ authorization: String?, for auth: MethodPolicy.Auth) async throws -> Caller? {
         switch auth {
         case .none, .secret: return nil
-        case .internal: throw ServiceError.notFound("route")
+        case .internal: throw ServiceError.noRoute
         case .guest, .user, .admin: break
         }
         guard let token = authorization.flatMap(Self.bearer) else {
@@ -66,4 +66,9 @@ struct Authenticator: Sendable {
         else { return nil }
         return String(header.dropFirst(7))
     }
+}
+
+extension ServiceError {
+    /// The path is nobody's, or is not for callers from outside.
+    static let noRoute = ServiceError(.notFound, "NOT_FOUND", "There is no such route: /docs lists those that there are.")
 }
