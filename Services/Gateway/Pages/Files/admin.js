@@ -53,7 +53,7 @@ function showSignIn(reason) {
         h("h1", {}, "Sign in"), h("p", { class: "quiet" }, "For administrators. What you read and do here is in the audit log."),
         field("E-mail", input("email", { type: "email", autocomplete: "username", required: true })),
         field("Password", input("password", { type: "password", autocomplete: "current-password", required: true })), place, problem, button);
-    document.body.replaceChildren(h("div", { class: "door" }, h("div", { class: "brand" }, icon("flame", { filled: true }), "StreakSnap console"), form));
+    document.body.replaceChildren(h("div", { class: "door", role: "main" }, h("div", { class: "brand" }, icon("flame", { filled: true }), "StreakSnap console"), form));
     form.querySelector("input").focus();
 }
 
