@@ -12,16 +12,16 @@ public enum AuthCommands {
     static let all = [
         ProgramCommand(
             "rotate-key",
-            help: "    rotate-key            adds a signing key\n",
+            help: "    rotate-key                  adds a signing key\n",
             settings: AuthModule.settings
         ) { words, settings in
             guard words.isEmpty else { throw Settings.Invalid("Nothing follows rotate-key but settings.") }
             return .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
         },
-        setAdmin("make-admin", help: "    make-admin EMAIL      makes a user an administrator\n", isAdmin: true),
+        setAdmin("make-admin", help: "    make-admin EMAIL            makes a user an administrator\n", isAdmin: true),
         setAdmin(
             "remove-admin",
-            help: "    remove-admin EMAIL    makes an administrator an ordinary user again\n",
+            help: "    remove-admin EMAIL          makes an administrator an ordinary user again\n",
             isAdmin: false
         ),
         ProgramCommand(
