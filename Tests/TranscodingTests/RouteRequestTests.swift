@@ -95,7 +95,7 @@ struct RouteRequestTests {
         (
             "sizes=1&sizes=x",
             [
-                "sizes[1]: must be an integer from -2147483648 to 2147483647"
+                "sizes[1]: must be a 32-bit integer"
             ]
         ), ("name=a&rank=1", ["rank: cannot be given together with name"]), ("name=%ff", ["name: must be valid UTF-8"]),
         ("name=a%00b", ["name: must not contain NUL"]), ("name=%zz", [": The query is not percent-encoded correctly."]),
@@ -122,7 +122,7 @@ struct RouteRequestTests {
                 == "1201611201621201632a0201021a00"
         )
         #expect(try form([("sizes", "")]) == "")
-        #expect(refusal { try form([("sizes", "1,x")]) } == ["sizes[1]: must be an integer from -2147483648 to 2147483647"])
+        #expect(refusal { try form([("sizes", "1,x")]) } == ["sizes[1]: must be a 32-bit integer"])
         #expect(
             refusal { try form([("photo", "x"), ("what", "y")]) } == [
                 "photo: is the uploaded file, not a text field", "what: is not a known field",
