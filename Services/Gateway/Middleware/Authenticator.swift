@@ -69,6 +69,6 @@ struct Authenticator: Sendable {
 }
 
 extension ServiceError {
-    /// The path is nobody's, or is not for callers from outside.
+    /// No service has this path, or it is not for callers from outside.
     static let noRoute = ServiceError(.notFound, "NOT_FOUND", "There is no such route: /docs lists those that there are.")
 }
