@@ -22,7 +22,10 @@ enum NearName {
         let slips = letters.count < 4 ? 0 : letters.count < 7 ? 1 : 2
         var best: (name: String, distance: Int)?
         for other in names where other.utf8.count <= longest {
-            let distance = Self.distance(letters, Array(Self.words(other).joined()))
+            let others = Array(Self.words(other).joined())
+            // Most are too long or too short, and cost nothing.
+            guard abs(others.count - letters.count) <= slips else { continue }
+            let distance = Self.distance(letters, others)
             if distance <= slips, distance < best?.distance ?? Int.max { best = (other, distance) }
         }
         if let best { return best.name }

@@ -92,6 +92,11 @@ struct RequestEncoder: ~Copyable {
         if details.count < Self.maximumDetails { details.append(.init(field: field, message: message)) }
     }
 
+    /// A name that does not exist. For the first few the one is named that was probably meant: a wrong request must not cost much.
+    mutating func report(_ field: String, _ problem: String, _ name: String, among names: @autoclosure () -> [String]) {
+        report(field, details.count < 5 ? NearName.problem(problem, name, among: names()) : problem)
+    }
+
     /// A problem of the value that is being read.
     @inline(never)
     private mutating func report(_ message: String) {
@@ -155,11 +160,10 @@ struct RequestEncoder: ~Copyable {
     }
 
     private mutating func unknown(_ raw: JSONScanner.RawString, in message: MessageTable, taken: [Int]) {
-        guard details.count < Self.maximumDetails else { return }
         let name = ByteText.shown(UnsafeBufferPointer(start: scanner.base + raw.start, count: raw.end - raw.start))
         let parent = pathText()
-        let names = tables.names(message) { !taken.contains($0) }
-        report(parent.isEmpty ? name : "\(parent).\(name)", NearName.problem("is not a known field", name, among: names))
+        let field = parent.isEmpty ? name : "\(parent).\(name)"
+        report(field, "is not a known field", name, among: tables.names(message) { !taken.contains($0) })
     }
 
     private mutating func member(_ index: Int, of message: MessageTable, bits: Int, isTaken: Bool) throws(SyntaxProblem) {
