@@ -163,6 +163,7 @@ struct RequestEncoder: ~Copyable {
         let name = ByteText.shown(UnsafeBufferPointer(start: scanner.base + raw.start, count: raw.end - raw.start))
         let parent = pathText()
         let field = parent.isEmpty ? name : "\(parent).\(name)"
+        let tables = tables
         report(field, "is not a known field", name, among: tables.names(message) { !taken.contains($0) })
     }
 
