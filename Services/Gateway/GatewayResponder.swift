@@ -170,7 +170,7 @@ final class GatewayResponder: Sendable {
             return response
         case .notFound:
             try requireAllRoutes()
-            throw ServiceError.notFound("route")
+            throw ServiceError.noRoute
         case .malformed: throw ServiceError(.invalidArgument, "MALFORMED_PATH", "The path is not percent-encoded correctly.")
         }
     }

@@ -2,11 +2,13 @@ internal import Kernel
 
 /// The errors of this module for callers of the API.
 enum ImageError {
-    static let unsupportedType = ServiceError(
-        .invalidArgument,
-        "UNSUPPORTED_IMAGE_TYPE",
-        "The file is not a JPEG, PNG, WebP or HEIC image."
-    )
+    static func unsupportedType(isEmpty: Bool) -> ServiceError {
+        ServiceError(
+            .invalidArgument,
+            "UNSUPPORTED_IMAGE_TYPE",
+            isEmpty ? "The file is empty." : "The file is not a JPEG, PNG, WebP or HEIC image."
+        )
+    }
 
     static func tooLarge(_ megapixels: Int) -> ServiceError {
         ServiceError(.invalidArgument, "IMAGE_TOO_LARGE", "The image has more than \(megapixels) megapixels.")

@@ -61,7 +61,7 @@ public final class TokenVerifier: Sendable {
         guard let keys else { throw ServiceError.unavailable("Sign-in keys are not available yet.") }
         // The header cannot choose: an unknown `kid` and any algorithm but ES256 are refused.
         guard text.utf8.count <= 4_096, let token = try? await Self.verify(text, keys, keyIDs) else {
-            throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid.")
+            throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid: sign in again.")
         }
         state.withLock { state in
             if state.known.count >= Self.capacity { state.known.removeAll(keepingCapacity: true) }
@@ -87,7 +87,7 @@ public final class TokenVerifier: Sendable {
     private func checkTimes(_ token: AccessToken) throws -> AccessToken {
         let now = clock.now()
         guard token.expiresAt > now else {
-            throw ServiceError(.unauthenticated, "TOKEN_EXPIRED", "The access token has expired.")
+            throw ServiceError(.unauthenticated, "TOKEN_EXPIRED", "The access token has expired: refresh it.")
         }
         guard token.issuedAt <= now + .minutes(5) else {
             throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid yet.")

@@ -26,7 +26,7 @@ public enum TextFormat: Sendable, CustomStringConvertible {
         case .email: "an e-mail address"
         case .date: "a date, YYYY-MM-DD"
         case .month: "a month, YYYY-MM"
-        case .timeZone: "an IANA time zone or an offset such as +05:30"
+        case .timeZone: "an IANA time zone such as Europe/Berlin, or an offset such as +05:30"
         case .uri: "a URI"
         case .username: "of a-z, 0-9, _ and . only"
         case .version: "numbers with dots or hyphens between them"

@@ -80,7 +80,7 @@ struct AccountTests {
             guard result.status == 0 else { throw Guardian.Failure(description: result.errors) }
             return result.text
         }
-        #expect(try await streaksnap("make-admin", person.email).contains("is an administrator; 1 sessions ended"))
+        #expect(try await streaksnap("make-admin", person.email).contains("is an administrator; 1 session ended"))
         try await eventually("the token of before is refused", within: .seconds(60)) {
             try await person.get("/api/users/me").code == "SESSION_REVOKED"
         }

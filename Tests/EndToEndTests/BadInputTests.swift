@@ -17,6 +17,8 @@ struct BadInputTests {
         var fields: Set<String>?
         /// Header that must come back.
         var allow: String?
+        /// What the error must say.
+        var says = ""
         /// Whether a signed-in user sends it.
         var isSignedIn = false
 
@@ -44,6 +46,9 @@ struct BadInputTests {
         Case("no body") { $0.fields = ["email", "password"] },
         Case("several unknown fields, named", register("\"shoe_size\":43,\"role\":\"admin\"")) {
             $0.fields = ["shoe_size", "role"]
+        },
+        Case("a field that is spelled in another way", register("\"displayName\":\"Ann\"")) {
+            ($0.fields, $0.says) = (["displayName"], "did you mean display_name?")
         },
         Case("an unknown query parameter", register("")) {
             $0.path += "?debug=1"
@@ -81,7 +86,7 @@ struct BadInputTests {
 
     static let routes: [Case] = [
         Case("a route that does not exist") {
-            ($0.method, $0.path, $0.status, $0.code) = ("GET", "/api/nothing", 404, "NOT_FOUND")
+            ($0.method, $0.path, $0.status, $0.code, $0.says) = ("GET", "/api/nothing", 404, "NOT_FOUND", "/docs")
         },
         Case("a route of the bus only") {
             ($0.method, $0.path, $0.status, $0.code) = ("POST", "/rpc.auth.v1.GetSummaries", 404, "NOT_FOUND")
@@ -136,6 +141,7 @@ struct BadInputTests {
         #expect(reply.header("X-Request-Id") == "wrong-1.b_2")
         #expect(reply.json["meta"]["request_id"].string == "wrong-1.b_2")
         if let fields = wrong.fields { #expect(Set(reply.fields) == fields) }
+        #expect(wrong.says.isEmpty || reply.text.contains(wrong.says), "\(reply.text)")
         if let allow = wrong.allow { #expect(reply.header("Allow") == allow) }
         #expect(try await home.sql("SELECT count(*) FROM auth.account WHERE email_key LIKE '%@\(Self.domain)'") == "0")
     }

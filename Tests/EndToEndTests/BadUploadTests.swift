@@ -13,6 +13,8 @@ struct BadUploadTests {
         var status = 400
         let code: String
         var fields: Set<String>?
+        /// What the message must say.
+        var says = ""
     }
 
     private static func form(_ photo: [UInt8]?, _ fields: [(String, String)] = [("streak_ids", "all")]) -> [UInt8] {
@@ -29,7 +31,7 @@ struct BadUploadTests {
             code: "UNSUPPORTED_IMAGE_TYPE"
         ),
         Case(testDescription: "an SVG called .jpg", body: { form(Array(svg.utf8)) }, code: "UNSUPPORTED_IMAGE_TYPE"),
-        Case(testDescription: "an empty file", body: { form([]) }, code: "UNSUPPORTED_IMAGE_TYPE"),
+        Case(testDescription: "an empty file", body: { form([]) }, code: "UNSUPPORTED_IMAGE_TYPE", says: "is empty"),
         Case(
             testDescription: "a JPEG without its second half",
             body: {
@@ -65,7 +67,8 @@ struct BadUploadTests {
             body: { form(try Photos.jpeg(43) + [UInt8](repeating: 0, count: 10_485_761 - (try Photos.jpeg(43).count))) },
             status: 413,
             code: "FILE_TOO_LARGE",
-            fields: ["photo"]
+            fields: ["photo"],
+            says: "10 MiB"
         ),
         Case(
             testDescription: "far beyond the limit",
@@ -114,14 +117,16 @@ struct BadUploadTests {
             body: { form(try Photos.jpeg(41)) },
             contentType: "multipart/form-data",
             status: 415,
-            code: "UNSUPPORTED_MEDIA_TYPE"
+            code: "UNSUPPORTED_MEDIA_TYPE",
+            says: "boundary"
         ),
         Case(
             testDescription: "a photo as JSON",
             body: { Array("{\"photo\":\"x\"}".utf8) },
             contentType: "application/json",
             status: 415,
-            code: "UNSUPPORTED_MEDIA_TYPE"
+            code: "UNSUPPORTED_MEDIA_TYPE",
+            says: "with a part “photo”"
         ),
     ]
 
@@ -142,6 +147,7 @@ struct BadUploadTests {
         let reply = try await author.home.http.send("POST", "/api/photos/upload", headers: headers, body: body)
         #expect(reply.status == wrong.status, "\(reply.text)")
         #expect(reply.code == wrong.code, "\(reply.text)")
+        #expect(wrong.says.isEmpty || reply.text.contains(wrong.says), "\(reply.text)")
         BadInputTests.expectEnvelope(reply)
         #expect(reply.header("X-Request-Id") == "upload-1")
         if let fields = wrong.fields { #expect(Set(reply.fields) == fields, "\(reply.text)") }

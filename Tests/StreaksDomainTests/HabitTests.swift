@@ -169,6 +169,8 @@ import Testing
         }
         #expect(try refused(.complete(id(1), on: day("2026-05-12"), nil)) == "DATE_IN_FUTURE")
         #expect(try refused(.complete(id(1), on: day("2026-05-03"), nil)) == "DATE_TOO_OLD")
+        let old = try life.act("2026-05-11T12:00:00Z", .edit([.complete(id(1), on: day("2026-05-03"), nil)], earliest: nil))
+        #expect(old.refused[0]?.message == "This date is too long ago: the earliest is 2026-05-04.")
         #expect(try refused(.skip(day("2026-05-05"))) == "DATE_NOT_DUE")
         #expect(try refused(.delete(id(1), on: day("2026-05-04"))) == "COMPLETION_NOT_FOUND")
         #expect(try refused(.complete(id(1), on: day("2026-05-04"), nil)) == nil)

@@ -75,6 +75,43 @@ struct DocumentationTests {
         expectNone(violations, "The configuration table is complete.")
     }
 
+    @Test func `settings, metrics and routes that documents name exist`() {
+        let keys = Set(settings(below: "Services/", "Shared/").map(\.key))
+        let groups = Set(keys.filter { $0.contains(".") }.map { String($0.prefix { $0 != "." }) })
+        let sources = tree.swift(below: "Services/") + tree.swift(below: "Shared/")
+        let metrics = Set(
+            sources.flatMap { $0.text.matches(of: /\x22((streaksnap|process)_[a-z_]+)\x22/).map { String($0.output.1) } }
+        )
+        let served = tree.files(below: "Proto/", ending: ".proto").flatMap { Self.routes(inProto: $0.text) }
+        let routes = Set(served + ["GET /api/health", "GET /api/dev/clock", "POST /api/dev/clock"])
+        var violations: [Violation] = []
+        for document in tree.documents where !document.path.hasPrefix("deploy/new-service/") {
+            for (index, line) in document.lines.enumerated() {
+                let unknown =
+                    Self.settings(in: line, of: groups).filter { !keys.contains($0) }
+                    + Self.metrics(in: line).filter { !metrics.contains($0) }
+                    + Self.routes(in: line).filter { !routes.contains($0) }
+                violations += unknown.map {
+                    Violation(path: document.path, line: index + 1, problem: "names \($0), which is not there")
+                }
+            }
+        }
+        expectNone(violations, "What documents name exists in the code and the protos.")
+    }
+
+    @Test func `sees settings, metrics and routes`() {
+        let line =
+            "`database.pool`, `a.md`, `http.max-in-flight` 2: `streaksnap_job_lag_seconds{job=\"x\"}`, `…_failures_total`, `work.emit`"
+        #expect(Self.settings(in: line, of: ["database", "http"]) == ["database.pool", "http.max-in-flight"])
+        #expect(Self.metrics(in: line) == ["streaksnap_job_lag_seconds"])
+        #expect(Self.routes(in: "`POST /api/a/{id}/b?c=1` and GET /api/d, PUT /worlds") == ["POST /api/a/{}/b", "GET /api/d"])
+        #expect(
+            Self.routes(inProto: "{put: \"/api/a/{x.y}/b\" body: \"*\"} {get: \"/api/{c=d}\"}") == [
+                "PUT /api/a/{}/b", "GET /api/d",
+            ]
+        )
+    }
+
     @Test func `the events page says who emits and who consumes each event`() {
         let path = "deploy/docs/events.md"
         let rows = (tree.text(path) ?? "").split(separator: "\n").map { row in
@@ -154,6 +191,38 @@ struct DocumentationTests {
         let joined = text.replacing("(\n", with: "(").split(separator: "(", omittingEmptySubsequences: false)
             .map { $0.drop { $0.isWhitespace } }.joined(separator: "(")
         return joined.ranges(of: start).map { String(joined[$0.upperBound...].prefix { $0 != end }) }
+    }
+
+    /// Words in code marks that look like keys of these groups of settings.
+    private static func settings(in line: String, of groups: Set<String>) -> [String] {
+        let files: Set<Substring> = [".conf", ".js", ".json", ".md", ".proto", ".swift", ".yaml"]
+        return line.matches(of: /`([a-z]+)((\.[a-z0-9]+(-[a-z0-9]+)*)+)`/).filter {
+            groups.contains(String($0.output.1)) && !files.contains($0.output.2)
+        }.map { String($0.output.1 + $0.output.2) }
+    }
+
+    /// Names of metrics without what Prometheus adds for histograms.
+    private static func metrics(in line: String) -> [String] {
+        line.matches(of: /\b(?:streaksnap|process)_[a-z_]+/).map { String($0.output) }.filter {
+            $0.wholeMatch(of: /.*_(total|seconds|bytes)/) != nil
+        }
+    }
+
+    /// Methods with paths of the API, each variable as `{}`.
+    private static func routes(in line: String) -> [String] {
+        line.matches(of: /\b(GET|POST|PUT|DELETE|PATCH) (\/api\/[\w\/{}.-]+)/).map { "\($0.output.1) \(form(of: $0.output.2))" }
+    }
+
+    private static func routes(inProto text: String) -> [String] {
+        text.matches(of: /\b(get|post|put|delete|patch): *\x22([^\x22]+)\x22/).map {
+            "\($0.output.1.uppercased()) \(form(of: $0.output.2))"
+        }
+    }
+
+    private static func form(of path: Substring) -> String {
+        let path = String(path.hasSuffix(".") ? path.dropLast() : path)
+        // `{action=accept}` stands for one word only.
+        return path.replacing(/\{[^}=]*=([^}*]+)\}/) { String($0.output.1) }.replacing(/\{[^}]*\}/, with: "{}")
     }
 
     private static func mentions(_ name: String, in text: String) -> Bool {

@@ -70,7 +70,10 @@ import Wire
         ({ $0.month = "2024-13" }, ["month must be a month, YYYY-MM"]),
         ({ $0.timeZone = "Europe/Berlin" }, []),
         ({ $0.timeZone = "-03:30" }, []),
-        ({ $0.timeZone = "Mars/Olympus" }, ["time_zone must be an IANA time zone or an offset such as +05:30"]),
+        (
+            { $0.timeZone = "Mars/Olympus" },
+            ["time_zone must be an IANA time zone such as Europe/Berlin, or an offset such as +05:30"]
+        ),
         ({ $0.uri = "https://example.org/a?b=c#d" }, []),
         ({ $0.uri = "example.org" }, ["uri must be a URI"]),
         ({ $0.ids = [] }, ["ids must have 1 to 3 entries"]),

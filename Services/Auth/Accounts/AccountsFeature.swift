@@ -26,7 +26,7 @@ package enum AccountsFeature {
         "auth.refresh-secret",
         default: nil,
         isSecret: true,
-        help: "At least 32 characters; successors of refresh tokens are derived with it."
+        help: "At least 32 characters; refresh tokens, tokens in mails and the key of second factors are derived from it."
     )
     static let appleClients = Setting(
         "auth.apple-client-ids",

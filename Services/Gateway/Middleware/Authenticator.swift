@@ -29,7 +29,7 @@ struct Authenticator: Sendable {
     func caller(_ authorization: String?, for auth: MethodPolicy.Auth) async throws -> Caller? {
         switch auth {
         case .none, .secret: return nil
-        case .internal: throw ServiceError.notFound("route")
+        case .internal: throw ServiceError.noRoute
         case .guest, .user, .admin: break
         }
         guard let token = authorization.flatMap(Self.bearer) else {
@@ -42,7 +42,7 @@ struct Authenticator: Sendable {
         let access = try await verifier.verify(token)
         guard revocations.isComplete else { throw ServiceError.unavailable("Sessions cannot be checked yet.") }
         guard !revocations.contains(access) else {
-            throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
+            throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended: sign in again.")
         }
         if auth == .user && access.role == .guest {
             throw ServiceError(.permissionDenied, "GUEST_NOT_ALLOWED", "Guests may not do this; sign up first.")
@@ -66,4 +66,9 @@ struct Authenticator: Sendable {
         else { return nil }
         return String(header.dropFirst(7))
     }
+}
+
+extension ServiceError {
+    /// No service has this path, or it is not for callers from outside.
+    static let noRoute = ServiceError(.notFound, "NOT_FOUND", "There is no such route: /docs lists those that there are.")
 }

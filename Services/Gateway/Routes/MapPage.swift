@@ -6,14 +6,21 @@ enum MapPage {
         <head>
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
         <title>StreakSnap map</title>
+        <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath \
+        fill='%23ff5a00' d='M12 2c.6 3.2-.6 4.9-2.2 6.7C8 10.700 6 12.800 6 15.800 6 19.300 8.700 22 12 22s6-2.700 6-6.200c0-2.300\
+        -1-4.300-2.200-5.800-.2 1.400-.8 2.400-1.800 3C14.500 9 14.200 4.800 12 2z'/%3E%3C/svg%3E">
         <style>\(style)</style>
         </head>
         <body>
-        <canvas id="map" aria-label="Map of posts"></canvas>
+        <main>
+        <h1>StreakSnap map</h1>
+        <canvas id="map" tabindex="0" role="application" aria-label="Map of posts: arrow keys move it, plus and minus zoom"></canvas>
         <p id="state" role="status"></p>
         <div id="zoom"><button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button></div>
         <aside id="post" hidden><button id="close" aria-label="Close">×</button><img id="photo" alt=""><div id="text"></div></aside>
+        </main>
         <script>\(script)</script>
         </body>
         </html>
@@ -23,6 +30,7 @@ enum MapPage {
     static let style = """
         *{box-sizing:border-box;margin:0}
         html,body{height:100%;overflow:hidden;background:#eef1f4;color:#1d2530;font:14px/1.4 system-ui,sans-serif}
+        h1{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
         canvas{position:absolute;inset:0;width:100%;height:100%;touch-action:none;cursor:grab}
         #state{position:absolute;left:12px;top:12px;right:12px;width:fit-content;max-width:calc(100% - 24px);padding:6px 10px;\
         border-radius:8px;background:#fffe;box-shadow:0 1px 4px #0003;pointer-events:none}
@@ -33,13 +41,17 @@ enum MapPage {
         aside[hidden]{display:none}
         aside img{display:block;width:100%;max-height:220px;object-fit:cover;border-radius:8px;margin-bottom:8px}
         #close{position:absolute;right:14px;top:14px;width:32px;height:32px;font-size:18px}
+        @media (prefers-color-scheme:dark){html,body{background:#14181d;color:#e8edf2}#state{background:#222a33ee}\
+        button,aside{background:#222a33}}
         """
 
     static let script = #"""
         "use strict";
         const canvas = document.getElementById("map"), pen = canvas.getContext("2d");
         const state = document.getElementById("state"), panel = document.getElementById("post");
-        const most = 20, limit = 85.05;
+        const most = 20, limit = 85.05, dark = matchMedia("(prefers-color-scheme: dark)");
+        const colors = () => dark.matches ? { line: "#2a323b", text: "#93a0ad", ink: "#e8edf2" }
+            : { line: "#d3dae2", text: "#5d6875", ink: "#1d2530" };
         // The middle of the map in units of the world's width, from the north-west, and the zoom. The address may say them: #zoom/lat/lon
         const view = { x: 0.5, y: 0.5, zoom: 2 };
         let shown = { form: "", clusters: [] }, token = null, asked = 0, timer = null, chosen = null;
@@ -80,7 +92,7 @@ enum MapPage {
             const { w, h } = size(), span = 360 * w / scale();
             const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45].find(s => span / s < 7) || 90;
             const digits = Math.max(0, -Math.floor(Math.log10(step)));
-            pen.strokeStyle = "#d3dae2"; pen.fillStyle = "#76828f"; pen.lineWidth = 1; pen.font = "11px system-ui,sans-serif";
+            pen.strokeStyle = colors().line; pen.fillStyle = colors().text; pen.lineWidth = 1; pen.font = "11px system-ui,sans-serif";
             pen.textAlign = "left";
             const middle = (view.x - 0.5) * 360;
             for (let n = Math.floor((middle - span / 2) / step); n <= Math.ceil((middle + span / 2) / step); n++) {
@@ -122,7 +134,7 @@ enum MapPage {
                     pen.arc(p.x, p.y, Math.max(c.kind === "tile" ? 14 : 10, r), 0, 7);
                     pen.fillStyle = c.kind === "tile" ? "#2f6fed40" : "#e0312b45"; pen.fill();
                     pen.strokeStyle = c.kind === "tile" ? "#2f6fed" : "#e0312b"; pen.lineWidth = 1.5; pen.stroke();
-                    label(String(c.count), p.x, p.y, "#1d2530");
+                    label(String(c.count), p.x, p.y, colors().ink);
                 } else if (c.kind === "small") {
                     pen.arc(p.x, p.y, 13, 0, 7); pen.fillStyle = "#f08c1a"; pen.fill();
                     label(String(c.count), p.x, p.y, "#fff");
@@ -167,7 +179,7 @@ enum MapPage {
                 shown = { form: found.form, clusters: found.clusters || [] };
                 const count = kind => shown.clusters.filter(c => c.kind === kind).length;
                 const parts = found.form === "tiles" ? [`${count("tile")} tiles`]
-                    : [`${count("large")} circles`, `${count("small")} small`, `${count("single")} pins`];
+                    : shown.clusters.length === 0 ? ["no posts here yet"] : [`${count("large")} circles`, `${count("small")} small`, `${count("single")} pins`];
                 state.textContent = `zoom ${view.zoom.toFixed(1)} · ${parts.join(" · ")} · ${Math.round(performance.now() - begin)} ms`;
                 state.dataset.ready = "yes";
             } catch (error) {
@@ -250,6 +262,18 @@ enum MapPage {
             e.preventDefault();
             zoomBy(Math.max(-1, Math.min(1, -e.deltaY / 200)), e.clientX, e.clientY);
         }, { passive: false });
+        const steps = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
+        canvas.addEventListener("keydown", e => {
+            if (e.ctrlKey || e.metaKey || e.altKey) return;
+            const step = steps[e.key], zoom = { "+": 1, "=": 1, "-": -1 }[e.key];
+            if (!step && !zoom) return;
+            e.preventDefault();
+            if (zoom) return zoomBy(zoom, size().w / 2, size().h / 2);
+            view.x += step[0] / scale();
+            view.y += step[1] / scale();
+            moved();
+        });
+        dark.addEventListener("change", draw);
         const middle = steps => () => zoomBy(steps, size().w / 2, size().h / 2);
         document.getElementById("in").addEventListener("click", middle(1));
         document.getElementById("out").addEventListener("click", middle(-1));

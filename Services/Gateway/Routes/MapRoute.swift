@@ -14,7 +14,7 @@ struct MapRoute: Sendable {
         func hash(_ text: String) -> String { "'sha256-\(Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)))))='" }
         policy =
             "default-src 'none'; script-src \(hash(MapPage.script)); style-src \(hash(MapPage.style)); connect-src 'self'; "
-            + "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            + "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
     func page(_ exchange: Exchange) -> Response {

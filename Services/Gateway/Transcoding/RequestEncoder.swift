@@ -92,6 +92,11 @@ struct RequestEncoder: ~Copyable {
         if details.count < Self.maximumDetails { details.append(.init(field: field, message: message)) }
     }
 
+    /// A name that does not exist. For the first few the one is named that was probably meant: a wrong request must not cost much.
+    mutating func report(_ field: String, _ problem: String, _ name: String, among names: @autoclosure () -> [String]) {
+        report(field, details.count < 5 ? NearName.problem(problem, name, among: names()) : problem)
+    }
+
     /// A problem of the value that is being read.
     @inline(never)
     private mutating func report(_ message: String) {
@@ -143,7 +148,7 @@ struct RequestEncoder: ~Copyable {
             let known = key.baseAddress.flatMap { tables.field(message, name: $0, key.count) }
             try scanner.expect(UInt8(ascii: ":"), "is not valid JSON: expected a colon")
             guard let known else {
-                unknown(raw)
+                unknown(raw, in: message, taken: taken)
                 try scanner.skipValue()
                 continue
             }
@@ -154,10 +159,12 @@ struct RequestEncoder: ~Copyable {
         seen.removeLast(seen.count &- bits)
     }
 
-    private mutating func unknown(_ raw: JSONScanner.RawString) {
+    private mutating func unknown(_ raw: JSONScanner.RawString, in message: MessageTable, taken: [Int]) {
         let name = ByteText.shown(UnsafeBufferPointer(start: scanner.base + raw.start, count: raw.end - raw.start))
         let parent = pathText()
-        report(parent.isEmpty ? name : "\(parent).\(name)", "is not a known field")
+        let field = parent.isEmpty ? name : "\(parent).\(name)"
+        let tables = tables
+        report(field, "is not a known field", name, among: tables.names(message) { !taken.contains($0) })
     }
 
     private mutating func member(_ index: Int, of message: MessageTable, bits: Int, isTaken: Bool) throws(SyntaxProblem) {

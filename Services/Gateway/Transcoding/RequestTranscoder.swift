@@ -159,8 +159,9 @@ public struct RequestTranscoder: Sendable {
                     encoder.report(name, "cannot be given together with \(rival)")
                 }
                 fields.append(TextField(path: path, name: name, value: value))
-            case .wrong where ignoresUnknownQuery: break
+            case .wrong where ignoresUnknownQuery, .unknown where ignoresUnknownQuery: break
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
+            case .unknown(let problem): encoder.report(ByteText.shown(name.utf8), problem, name, among: givenNames())
             }
         }
         return fields
@@ -191,6 +192,7 @@ public struct RequestTranscoder: Sendable {
             switch formField(name) {
             case .field(let path): fields.append(TextField(path: path, name: name, value: value))
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
+            case .unknown(let problem): encoder.report(ByteText.shown(name.utf8), problem, name, among: givenNames())
             }
         }
         if let blob, blobFields.indices.contains(upload) { fields += facts(of: blob, in: blobFields[upload]) }
@@ -211,6 +213,7 @@ extension RequestTranscoder {
     private enum Lookup {
         case field([Int])
         case wrong(String)
+        case unknown(String)
     }
 
     /// Positions within the request of the fields that the path gives as a whole, and of uploaded blobs: a client that could write
@@ -236,7 +239,7 @@ extension RequestTranscoder {
 
     private func queryField(_ name: String) -> Lookup {
         if body == .message { return .wrong("is not a known parameter: this route takes its fields from the body") }
-        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known parameter") }
+        guard let path = schema.tables.path(name, in: message) else { return .unknown("is not a known parameter") }
         if case .field(let index) = body, path[0] == index { return .wrong("is given by the body") }
         if blobFields.contains(path[0]) { return .wrong("is the uploaded file") }
         if headers.contains(where: { $0.field == path[0] }) { return .wrong("is given by a header") }
@@ -253,10 +256,21 @@ extension RequestTranscoder {
     }
 
     private func formField(_ name: String) -> Lookup {
-        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known field") }
+        guard let path = schema.tables.path(name, in: message) else { return .unknown("is not a known field") }
         if blobFields.contains(path[0]) { return .wrong("is the uploaded file, not a text field") }
         if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
         return textField(path)
+    }
+
+    /// The fields that a query or a form may have.
+    private func givenNames() -> [String] {
+        let table = schema.tables.messages[message]
+        return schema.tables.names(table) { member in
+            let index = Int(table.firstField) + member
+            if case .field(index) = body { return false }
+            if blobFields.contains(index) || headers.contains(where: { $0.field == index }) { return false }
+            return !variables.contains { $0.path == [index] }
+        }
     }
 
     private func textField(_ path: [Int]) -> Lookup {

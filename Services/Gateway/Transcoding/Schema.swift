@@ -97,6 +97,11 @@ struct SchemaTables {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The names of a message's fields, in the order of the proto, without those that the caller of a route cannot give.
+    func names(_ message: MessageTable, where isOpen: (Int) -> Bool) -> [String] {
+        (0..<Int(message.fieldCount)).filter(isOpen).map { name(fields[Int(message.firstField) + $0]) }
+    }
+
     /// The quoted JSON name of an enum's number; nil when the number is unknown.
     @inline(__always)
     func enumName(_ index: Int32, _ number: Int32) -> EnumValueTable? {

@@ -205,8 +205,8 @@ extension SchemaTables {
     func expectation(_ field: FieldTable) -> String {
         switch field.kind {
         case .double, .float: return "must be a number"
-        case .int32, .sint32, .sfixed32: return "must be an integer from -2147483648 to 2147483647"
-        case .uint32, .fixed32: return "must be an integer from 0 to 4294967295"
+        case .int32, .sint32, .sfixed32: return "must be a 32-bit integer"
+        case .uint32, .fixed32: return "must be a 32-bit integer that is not negative"
         case .int64, .sint64, .sfixed64: return "must be a 64-bit integer"
         case .uint64, .fixed64: return "must be a 64-bit integer that is not negative"
         case .bool: return "must be true or false"

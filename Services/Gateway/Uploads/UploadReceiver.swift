@@ -24,15 +24,7 @@ struct UploadReceiver: Sendable {
         for route: Route,
         _ path: PathValues
     ) async throws -> (body: [UInt8], blob: BlobReference?) {
-        guard let type = request.headers[.contentType], let boundary = MultipartParser.boundary(ofContentType: type),
-            let parser = MultipartParser(boundary: boundary)
-        else {
-            throw ServiceError(
-                .invalidArgument,
-                "UNSUPPORTED_MEDIA_TYPE",
-                "Send multipart/form-data with a part \(Self.parts(route))."
-            )
-        }
+        let parser = try Self.parser(request.headers[.contentType] ?? "", for: route)
         try JSONBody.refuseCodings(request, "A form")
         let announced = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
         // The other parts are small: a body far beyond the file's limit is refused before any of it is read.
@@ -111,13 +103,33 @@ struct UploadReceiver: Sendable {
         }
     }
 
+    private static func parser(_ type: String, for route: Route) throws(ServiceError) -> MultipartParser {
+        if let boundary = MultipartParser.boundary(ofContentType: type), let parser = MultipartParser(boundary: boundary) {
+            return parser
+        }
+        // Who writes the header by hand, as for JSON, loses the boundary that the library would have chosen.
+        let isForm = HeaderParameters(type).value.lowercased() == "multipart/form-data"
+        throw ServiceError(
+            .invalidArgument,
+            "UNSUPPORTED_MEDIA_TYPE",
+            isForm
+                ? "The Content-Type has no valid boundary: leave the header to your HTTP library."
+                : "Send multipart/form-data with a part \(parts(route))."
+        )
+    }
+
     private static func tooLarge(_ upload: MethodPolicy.Upload) -> ServiceError {
         ServiceError(
             .invalidArgument,
             "FILE_TOO_LARGE",
-            "The file may have at most \(upload.maxBytes) bytes.",
+            "The file may have at most \(size(upload.maxBytes)).",
             details: [.init(field: upload.part, message: "must have at most \(upload.maxBytes) bytes")]
         )
+    }
+
+    /// In MiB where it is a whole number of them: `10 MiB (10485760 bytes)`.
+    private static func size(_ bytes: UInt64) -> String {
+        bytes.isMultiple(of: 1 << 20) ? "\(bytes >> 20) MiB (\(bytes) bytes)" : "\(bytes) bytes"
     }
 
     private static func hex(_ bytes: [UInt8]) -> String {

@@ -80,9 +80,9 @@ struct PostSearch: Sendable {
     }
 
     private static func circle(_ request: ListPostsRequest) throws -> Circle {
-        let parts = [("lat", request.lat, 90.0), ("lon", request.lon, 180.0)]
-        var wrong = parts.compactMap { name, value, limit -> ServiceError.Detail? in
-            guard let value else { return .init(field: name, message: "is required with lat, lon and radius") }
+        let parts = [("lat", request.lat, 90.0, "lon"), ("lon", request.lon, 180.0, "lat")]
+        var wrong = parts.compactMap { name, value, limit, other -> ServiceError.Detail? in
+            guard let value else { return .init(field: name, message: "is required with \(other) and radius") }
             return (-limit...limit).contains(value)
                 ? nil : .init(field: name, message: "must be from -\(Int(limit)) to \(Int(limit))")
         }

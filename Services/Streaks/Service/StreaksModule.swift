@@ -26,7 +26,7 @@ internal import StreaksTyped
 /// What `streaks` consists of.
 public enum StreaksModule: ServiceModule {
     public static let name = "streaks"
-    public static let about = "streaks, their day ledgers and the daily prompt"
+    public static let about = "streaks of every kind, habits, XP and badges, leaderboards, analytics, daily prompts"
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksDescriptor.bytes, StreaksDescriptor.hash) }
     public static let features = [
         CoreFeature.feature(extensions), MutualFeature.feature(extensions), PromptsFeature.feature(extensions),

@@ -84,7 +84,7 @@ public enum ProgramMain {
             return await run(command, Array(arguments.dropFirst()), of: P.name)
         }
         if arguments.contains("--help") {
-            let commands = P.commands.isEmpty ? "" : "\n" + P.commands.map(\.help).joined()
+            let commands = P.commands.isEmpty ? "" : "\nCommands:\n\n" + P.commands.map(\.help).joined()
             return Console.out(Settings.help(program: P.name, about: P.about, declared: P.settings) + commands)
         }
         if arguments.contains("--version") { return Console.out(P.version + "\n") }

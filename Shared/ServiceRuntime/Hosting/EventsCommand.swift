@@ -13,11 +13,11 @@ enum EventsCommand {
     ///   - replay: what has events from outside applied again; nil when the service keeps none.
     static func command(schema: String, replay: EventReplay? = nil) -> ProgramCommand {
         var help = """
-            events parked         lists events that were given up
-            events redrive [ID]   has one of them, or all, tried again
+                events parked               lists events that were given up
+                events redrive [ID]         has one of them, or all, tried again
 
             """
-        if replay != nil { help += "events replay [ID]    has one event from outside, or all, applied again\n" }
+        if replay != nil { help += "    events replay [ID]          has one event from outside, or all, applied again\n" }
         return ProgramCommand(
             "events",
             help: help,

@@ -12,7 +12,7 @@ BEYOND_SCHEMAS = [
     (r"cursor", r"is not one this list has given out"),
     # Which fields go together, or not: `oneOf`, `anyOf` and `dependentRequired` make client generators drop the fields.
     (r"bbox|geohash|radius", r"only one area at a time"),
-    (r"lat|lon", r"is required with lat, lon and radius"),
+    (r"lat|lon", r"is required with (lat|lon) and radius"),
     (r"radius", r"is required with lat and lon"),
     (r"user_id", r"either user_id or username is required"),
     (r"user_id|username", r"cannot be given together with another of: user_id, username"),
@@ -66,7 +66,7 @@ BEYOND_SCHEMAS = [
     # `multipleOf` fails on binary fractions.
     (r"target_value|value|increment", r"Please enter a valid number|must have at most 3 decimal places"),
     # The names of the IANA database.
-    (r"time_zone", r"must be an IANA time zone( or an offset such as \+05:30)?"),
+    (r"time_zone", r"must be an IANA time zone( such as Europe/Berlin, or an offset such as \+05:30)?"),
     # What all fields of a form come to.
     (r"", r"The form has more than 500 fields\."),
     # U+0000 is no text of this API; a pattern for it at every text would hide those that say more.

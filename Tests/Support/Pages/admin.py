@@ -230,6 +230,13 @@ def looks(it, email, password, user, streak):
             page.evaluate("(place) => { location.hash = place; }", place)
             page.wait_for_selector(f"main {wanted}", state="attached")
             fits(page)
+            seen = page.evaluate(
+                """() => [...document.querySelectorAll("nav a[aria-current]")].every((link) => {
+                    const box = link.getBoundingClientRect();
+                    return box.left >= 0 && box.right <= innerWidth;
+                })"""
+            )
+            assert seen, f"the name of the screen {key} is out of sight"
             picture(page, f"admin-{name}-{scheme}-{key}")
         page.context.close()
 

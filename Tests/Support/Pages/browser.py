@@ -104,9 +104,15 @@ def tab_to(page, selector, most=400):
 
 
 def fits(page):
-    """Nothing is wider than the screen, and what is pressed is large enough for a finger."""
+    """Nothing is wider than the screen or higher than the bar that it is in, and what is pressed is large enough for a finger."""
     wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert wide[0] <= wide[1], f"{page.url} is {wide[0]} wide on a screen of {wide[1]}"
+    high = page.evaluate(
+        """() => [...document.querySelectorAll("header.top")].flatMap((bar) => [...bar.querySelectorAll("*")]
+            .filter((one) => one.getBoundingClientRect().height > bar.getBoundingClientRect().height))
+            .map((one) => one.outerHTML.slice(0, 120))"""
+    )
+    assert not high, f"higher than the bar at the top: {high}"
     if page.viewport_size["width"] < 600:
         small = page.evaluate(
             """() => [...document.querySelectorAll("button, select, input:not([type=range])")]

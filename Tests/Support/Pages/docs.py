@@ -30,6 +30,7 @@ def every_route(it, page):
                 if (!document.querySelector("h1").textContent || !document.querySelector(".who .tag")) bare.push(`${id}: no title`);
                 if (!blocks[0].startsWith("curl ") || !blocks[1].includes(`func ${id}(`)) bare.push(`${id}: no code`);
                 if (document.querySelector("main").textContent.includes("undefined")) bare.push(`${id}: says undefined`);
+                if (/(least|most|exactly) 1 (characters|entries)/.test(document.querySelector("main").textContent)) bare.push(`${id}: 1 of many`);
                 for (const error of document.querySelectorAll(".errors > div")) {
                     if (!error.querySelector("dd").textContent.endsWith(".")) bare.push(`${id}: ${error.id} is not explained`);
                 }

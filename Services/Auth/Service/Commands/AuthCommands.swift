@@ -12,16 +12,16 @@ public enum AuthCommands {
     static let all = [
         ProgramCommand(
             "rotate-key",
-            help: "    rotate-key            adds a signing key\n",
+            help: "    rotate-key                  adds a signing key\n",
             settings: AuthModule.settings
         ) { words, settings in
             guard words.isEmpty else { throw Settings.Invalid("Nothing follows rotate-key but settings.") }
             return .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
         },
-        setAdmin("make-admin", help: "    make-admin EMAIL      makes a user an administrator\n", isAdmin: true),
+        setAdmin("make-admin", help: "    make-admin EMAIL            makes a user an administrator\n", isAdmin: true),
         setAdmin(
             "remove-admin",
-            help: "    remove-admin EMAIL    makes an administrator an ordinary user again\n",
+            help: "    remove-admin EMAIL          makes an administrator an ordinary user again\n",
             isAdmin: false
         ),
         ProgramCommand(
@@ -73,9 +73,11 @@ public enum AuthCommands {
             account.isAdmin = isAdmin
             _ = try await accounts.update(account, now: work.now, work.sql)
             let count = try await ender.endAll(of: account.id, work)
-            return "\(email) is \(isAdmin ? "an administrator" : "no longer an administrator"); \(count) sessions ended"
+            return "\(email) is \(isAdmin ? "an administrator" : "no longer an administrator"); \(ended(count))"
         }
     }
+
+    private static func ended(_ sessions: Int) -> String { "\(sessions == 1 ? "1 session" : "\(sessions) sessions") ended" }
 
     /// Removes the second factor of a user who has lost it, and ends their sessions. The operator must know that it is that user who asks: with the
     /// password alone they can sign in after that, and get a new one. The audit log has an entry of it.
@@ -86,7 +88,7 @@ public enum AuthCommands {
         try await change(email, databaseURL) { account, _, ender, work in
             guard try await LostSecondFactor.remove(of: account, work) else { return "\(email) has no second factor" }
             let count = try await ender.endAll(of: account.id, work)
-            return "\(email) has no second factor any more; \(count) sessions ended"
+            return "\(email) has no second factor any more; \(ended(count))"
         }
     }
 

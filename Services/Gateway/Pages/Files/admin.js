@@ -53,7 +53,7 @@ function showSignIn(reason) {
         h("h1", {}, "Sign in"), h("p", { class: "quiet" }, "For administrators. What you read and do here is in the audit log."),
         field("E-mail", input("email", { type: "email", autocomplete: "username", required: true })),
         field("Password", input("password", { type: "password", autocomplete: "current-password", required: true })), place, problem, button);
-    document.body.replaceChildren(h("div", { class: "door" }, h("div", { class: "brand" }, icon("flame", { filled: true }), "StreakSnap console"), form));
+    document.body.replaceChildren(h("div", { class: "door", role: "main" }, h("div", { class: "brand" }, icon("flame", { filled: true }), "StreakSnap console"), form));
     form.querySelector("input").focus();
 }
 
@@ -75,8 +75,11 @@ function show() {
     const [key, id] = path.split("/");
     const screen = screens.find((one) => one.key === key) ?? screens[0];
     for (const link of document.querySelectorAll("nav a")) {
-        if (link.dataset.screen === screen.key) link.setAttribute("aria-current", "page");
+        const isCurrent = link.dataset.screen === screen.key;
+        if (isCurrent) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
+        // On a phone not all names fit: the present one is moved to the middle, so that those beside it are seen too.
+        if (isCurrent) link.parentElement.scrollLeft = link.offsetLeft + link.offsetWidth / 2 - link.parentElement.offsetWidth / 2;
     }
     main.replaceChildren(...screen.show(id ?? null, Object.fromEntries(new URLSearchParams(search ?? ""))));
     const title = main.querySelector("h1");

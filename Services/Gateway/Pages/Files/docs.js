@@ -17,7 +17,7 @@ function brand() {
     return h("a", { class: "brand", href: "#" }, drawing, "StreakSnap API");
 }
 
-const links = h("nav", { class: "links", "aria-label": "Pages" }, h("a", { href: "/openapi.json" }, "OpenAPI"), h("span", {}, "Cities: GeoNames, CC BY 4.0"));
+const links = h("nav", { class: "links", "aria-label": "Pages" }, h("a", { href: "/openapi.json" }, "OpenAPI"));
 document.body.append(h("a", { class: "skip", href: "#page", onclick: (event) => skip(event) }, "To the content"), h("header", { class: "top" }, menu, brand(), links), h("div", { class: "layout" }, side, page));
 
 function skip(event) {
@@ -128,6 +128,7 @@ function start() {
         ),
         h("h2", {}, "Services"),
         h("ul", { class: "services" }, reference.groups.map((group) => h("li", {}, h("h3", {}, group.name), h("p", { class: "quiet" }, prose(group.text)), h("p", {}, h("a", { href: `#${group.operations[0].id}` }, `${group.operations.length} routes`))))),
+        h("p", { class: "quiet" }, "Names of cities: GeoNames, CC BY 4.0."),
     );
 }
 

@@ -87,7 +87,7 @@ function replicas(data) {
         h("tr", { data: { service } }, h("th", { scope: "row" }, service, one.is_without_database ? [" ", badge("no database", "bad")] : null), h("td", {}, h("code", { title: one.features.join(", ") }, one.instance)),
             h("td", {}, one.version), h("td", { class: "number" }, when(one.started_at)), number(one.requests), number(one.errors),
             h("td", { class: "number" }, `${(Number(one.mean_microseconds) / 1000).toFixed(1)} ms`))));
-    return [table("Replicas", names("Service", "Replica", "Version", "Since", "Requests", "Errors", "Mean time"), rows)];
+    return [table("Replicas", names("Service", "Replica", "Version", "Since", "Requests", "Refused or failed", "Mean time"), rows)];
 }
 
 function backlogs(data) {

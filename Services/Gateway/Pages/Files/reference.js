@@ -105,17 +105,19 @@ export class Reference {
         const rules = [];
         const values = field.enum ?? items?.enum;
         if (values) rules.push(`one of ${values.filter((value) => value !== null).map((value) => `\`${value}\``).join(", ")}`);
-        const between = (least, most, unit) => {
-            if (least !== undefined && most !== undefined) rules.push(least === most ? `exactly ${most}${unit}` : `${least.toLocaleString("en")} to ${most.toLocaleString("en")}${unit}`);
-            else if (most !== undefined) rules.push(`at most ${most.toLocaleString("en")}${unit}`);
-            else if (least !== undefined) rules.push(`at least ${least.toLocaleString("en")}${unit}`);
+        const between = (least, most, one, many) => {
+            const count = (number) => `${number.toLocaleString("en")}${number === 1 ? one : many}`;
+            if (least !== undefined && most !== undefined) rules.push(least === most ? `exactly ${count(most)}` : `${least.toLocaleString("en")} to ${count(most)}`);
+            else if (most !== undefined) rules.push(`at most ${count(most)}`);
+            else if (least !== undefined) rules.push(`at least ${count(least)}`);
         };
-        between(field.minimum, field.maximum, "");
-        between(field.minLength, field.maxLength, " characters");
-        between(field.minItems, field.maxItems, " entries");
-        if (items) between(items.minLength, items.maxLength, " characters each");
+        between(field.minimum, field.maximum, "", "");
+        between(field.minLength, field.maxLength, " character", " characters");
+        between(field.minItems, field.maxItems, " entry", " entries");
+        if (items) between(items.minLength, items.maxLength, " character each", " characters each");
         const pattern = field.pattern ?? items?.pattern;
-        if (pattern) rules.push(`matches \`${pattern}\``);
+        // The long ones are for generators of clients: the text of the field says the same.
+        if (pattern && pattern.length <= 60) rules.push(`matches \`${pattern}\``);
         if (field.const !== undefined) rules.push(`always \`${field.const}\``);
         if (field.writeOnly) rules.push("never in a reply");
         return rules;

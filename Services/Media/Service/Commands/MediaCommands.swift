@@ -14,7 +14,7 @@ enum MediaCommands {
     /// Ends with 0 when blobs and rows agree, 2 when they do not.
     static let checkBlobs = ProgramCommand(
         "check-blobs",
-        help: "    check-blobs [--older-than MINUTES]   compares the blob store with the tables\n",
+        help: "    check-blobs [--older-than MINUTES]\n                                compares the blob store with the tables\n",
         settings: MediaModule.settings + [minutes]
     ) { words, settings in
         guard words.isEmpty else { throw Settings.Invalid("Nothing follows check-blobs but settings.") }

@@ -19,7 +19,7 @@ struct RegisterDevice: MutationHandler {
             if let session {
                 try await EndedSessionRepository.lock(session, work.sql)
                 guard try await !EndedSessionRepository.contains(session, work.sql) else {
-                    throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
+                    throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended: sign in again.")
                 }
             }
             let device = Device(

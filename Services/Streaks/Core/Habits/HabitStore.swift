@@ -123,11 +123,17 @@ extension ServiceError {
     static let unknownHabitUser = ServiceError.unavailable("Your profile is not known here yet, please try again.")
     package static let habitNotFound = ServiceError(.notFound, "HABIT_NOT_FOUND", "There is no such habit.")
     package static let categoryNotFound = ServiceError(.notFound, "CATEGORY_NOT_FOUND", "There is no such category.")
-    package static let habitNameTaken = ServiceError(.alreadyExists, "HABIT_NAME_TAKEN", "You have a habit of this name already.")
+    package static let habitNameTaken = ServiceError(
+        .alreadyExists,
+        "HABIT_NAME_TAKEN",
+        "You have a habit of this name already.",
+        details: [.init(field: "name", message: "is taken")]
+    )
     package static let categoryNameTaken = ServiceError(
         .alreadyExists,
         "CATEGORY_NAME_TAKEN",
-        "You have a category of this name already."
+        "You have a category of this name already.",
+        details: [.init(field: "name", message: "is taken")]
     )
     package static let tooManyHabits = ServiceError(
         .failedPrecondition,

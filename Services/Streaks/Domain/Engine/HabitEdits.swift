@@ -79,11 +79,19 @@ extension StreakLedger {
         var names: [CompletionID: CompletionID] = [:]
         for (index, edit) in edits.enumerated() {
             if edit.hasReach, edit.date > today {
-                edited.refused[index] = ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
+                edited.refused[index] = ServiceError(
+                    .invalidArgument,
+                    "DATE_IN_FUTURE",
+                    "This date has not begun: today is \(today)."
+                )
                 continue
             }
             if edit.hasReach, edit.date < earliest {
-                edited.refused[index] = ServiceError(.invalidArgument, "DATE_TOO_OLD", "This date is too long ago.")
+                edited.refused[index] = ServiceError(
+                    .invalidArgument,
+                    "DATE_TOO_OLD",
+                    "This date is too long ago: the earliest is \(earliest)."
+                )
                 continue
             }
             if !isWhole, edit.date <= base.settledThrough { throw .ledgerTooShort }
