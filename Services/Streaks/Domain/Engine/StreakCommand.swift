@@ -11,8 +11,8 @@ public enum StreakCommand: Hashable, Sendable {
     case declareOutage(from: Instant, until: Instant)
     /// A participant's clock follows another zone from now on (SD-3).
     case changeZone(UserID, Zone)
-    /// Nothing is expected until `until`, the first date that counts again (CI-4).
-    case pause(until: CalendarDate)
+    /// Nothing is expected until `until`, the first date that counts again (CI-4). `receivedAt`: see `happenedAt`.
+    case pause(until: CalendarDate, receivedAt: Instant? = nil)
     /// The pause ends early: today counts again.
     case resume
     /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
@@ -60,6 +60,18 @@ public enum StreakCommand: Hashable, Sendable {
     case breakOff(by: UserID)
     /// Nothing but settling what is due.
     case settle
+}
+
+extension StreakCommand {
+    /// When a contribution or a pause was received. It is done as of then, unless the streak was settled later: what has come before midnight and
+    /// is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of when it is written.
+    public var happenedAt: Instant? {
+        switch self {
+        case .contribute(_, let receivedAt, _): receivedAt
+        case .pause(_, let receivedAt): receivedAt
+        default: nil
+        }
+    }
 }
 
 /// What a command came to.
@@ -158,7 +170,7 @@ extension StreakLedger {
         case .changeZone(let user, let zone):
             guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
             participants[index].zones.change(to: zone, at: now)
-        case .pause(let until): try pause(until: until, policy, settled)
+        case .pause(let until, _): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
         case .grantFreezes(let count, let id): try grantFreezes(count, id, policy, settled)
