@@ -136,4 +136,23 @@ struct MidnightTests {
             #expect(try await life.world.events(FreezeUsed.self).isEmpty)
         }
     }
+
+    @Test func `an insurance protects the date on which it was asked for`() async throws {
+        try await withTyped { world in
+            // The 7th is the month's free date.
+            try await world.recordDaily(5...6)
+            try await world.grant(["insurance": 1], operation: 1)
+            let used = try await across(
+                moment("2026-01-09T00:00:00Z"),
+                waitingFor: "profile_replica",
+                world.database,
+                world.clock
+            ) { try await world.use(.insurance, .recipeCreation) }
+            #expect(used.currentStreak == 2)
+            try await world.go(to: "2026-01-09T12:00:00Z")
+            try await world.record()
+            #expect(try await world.streak().currentStreak == 3)
+            #expect(try await world.events(SoloStreakBroken.self).isEmpty)
+        }
+    }
 }
