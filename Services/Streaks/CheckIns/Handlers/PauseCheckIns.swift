@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import Outbox
 internal import ServiceRuntime
 internal import StreaksAPI
 internal import StreaksDomain
