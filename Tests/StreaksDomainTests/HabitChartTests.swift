@@ -77,7 +77,9 @@ import Testing
                 let own = inside.filter { $0.date.weekday == weekday }
                 return HabitWeekday(
                     done: own.count { $0.day.status == .done },
-                    dates: own.count { [.done, .missed, .partial, .free].contains($0.day.status) }
+                    dates: own.count {
+                        $0.day.status == .done || ($0.date < today && [.missed, .partial, .free].contains($0.day.status))
+                    }
                 )
             }
             #expect(figures.weekdays == expected)

@@ -234,6 +234,10 @@ import Testing
             #expect(month.days.count { $0.done == 1 } == 10)
             let insights = try await world.insights(habit)
             #expect(insights.forecast == nil)
+            // An old date that is changed in the archive does not move its last one.
+            try await world.complete(habit, on: [day("2026-05-10")])
+            let changed = try await world.statistics(habit)
+            #expect(changed.heatMap?.to == day("2026-05-31") && changed.allTimeTotals?.daysDone == 11)
             try await world.change { book in try await book.delete(try await book.lock(habit)) }
             let (statistics, gone) = (
                 await world.refusal { _ = try await world.statistics(habit) },

@@ -215,4 +215,17 @@ struct TypedTests {
             #expect(try await world.coins().count == 1)
         }
     }
+
+    @Test func `a run ends with the last date that was kept, while it runs and after it`() async throws {
+        try await withTyped { world in
+            // The 7th is the month's free date.
+            try await world.recordDaily(5...6)
+            try await world.go(to: "2026-01-08T12:00:00Z")
+            let running = try #require(try await world.history().first)
+            #expect(running.breakReason == .running && running.endDate == day("2026-01-07") && running.length == 2)
+            try await world.go(to: "2026-01-09T12:00:00Z")
+            let ended = try #require(try await world.history().first)
+            #expect(ended.breakReason == .missed && ended.endDate == day("2026-01-07") && ended.missedDate == day("2026-01-08"))
+        }
+    }
 }

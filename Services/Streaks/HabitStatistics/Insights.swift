@@ -26,7 +26,7 @@ extension StatisticsReader {
 
     /// The consistency of a habit over its last 90 dates.
     func consistency(of record: HabitRecord, _ scene: Scene) async throws -> HabitConsistency? {
-        let recent = try await MarkRepository.recent([record.streak], until: record.lastDate(scene.today), habits.database)
+        let recent = try await MarkRepository.recent([record.streak], until: scene.lastDate(of: record), habits.database)
         return recent[record.streak]?.consistency(of: record, scene)
     }
 }
@@ -40,7 +40,7 @@ extension StatisticsReader.Scene {
 
 extension MarkRepository.Recent {
     func consistency(of record: HabitRecord, _ scene: StatisticsReader.Scene) -> HabitConsistency? {
-        let dates = HabitConsistency.dates(until: record.lastDate(scene.today), since: scene.start(of: record))
+        let dates = HabitConsistency.dates(until: scene.lastDate(of: record), since: scene.start(of: record))
         return dates.flatMap { HabitConsistency(pace.rate, dueDates: pace.dueDates, datesDone: datesDone, of: $0.count) }
     }
 }

@@ -25,6 +25,13 @@ struct StatisticsReader: Sendable {
 
         /// The first date of a habit (HA-11).
         func start(of record: HabitRecord) -> CalendarDate { record.startDate(date.zones) }
+
+        /// The date on which it stopped being judged: of a habit in the archive the one on which it went there, also when it was changed or
+        /// counted anew since.
+        func lastDate(of record: HabitRecord) -> CalendarDate {
+            guard let archivedAt = record.archivedAt else { return today }
+            return min(today, record.asOf, date.zones.date(at: archivedAt))
+        }
     }
 
     /// Brings the caller's habits up to date and reads them.
@@ -79,9 +86,6 @@ extension HabitWindow {
 }
 
 extension HabitRecord {
-    /// The date on which it stopped being judged: of a habit in the archive the one that it was last read on.
-    func lastDate(_ today: CalendarDate) -> CalendarDate { isArchived ? min(today, asOf) : today }
-
     /// The milestones of its unit (HA-11).
     var milestones: Milestones { unit == .weeks ? .habitWeeks : .habitDates }
 }

@@ -24,6 +24,8 @@ struct PowerUpUses: Sendable {
         let good: StreakGood
         let kind: StreakKind?
         let date: CalendarDate?
+        /// An insurance or a shield that was asked for before midnight protects that date, and a repair is judged by it.
+        let receivedAt: Instant
     }
 
     func use(_ use: Use, _ work: UnitOfWork) async throws -> Used {
@@ -62,14 +64,14 @@ struct PowerUpUses: Sendable {
         guard let streak = try await writer.lockedSolo(kind, of: use.user, work) else { throw ServiceError.noStreak }
         try await take(use, work)
         let policy = writer.policy(for: kind)
-        let state = fold(streak.ledger, policy, at: max(work.now, streak.row.settledAt))
+        let state = fold(streak.ledger, policy, at: max(use.receivedAt, streak.row.settledAt))
         let command: StreakCommand
         switch use.good {
         case .freeze:
             command = .grantFreezes(1, id: use.id)
             stored.state = .used
         case .repair, .restore:
-            command = .repair(use.user, receivedAt: work.now, id: use.id)
+            command = .repair(use.user, receivedAt: use.receivedAt, id: use.id)
             (stored.date, stored.helpedOn) = (state.lastBreak?.date, state.lastBreak?.date)
             stored.state = .used
         case .timeMachine:
@@ -81,12 +83,12 @@ struct PowerUpUses: Sendable {
                 throw ServiceError.notNeeded
             }
             guard !state.protections.contains(where: { $0.kind == .insurance }) else { throw ServiceError.alreadyActive }
-            let until = work.now + PowerUp.insuranceLength
-            command = .protect(.insurance, until: until, id: use.id)
+            let until = use.receivedAt + PowerUp.insuranceLength
+            command = .protect(.insurance, until: until, id: use.id, receivedAt: use.receivedAt)
             (stored.until, stored.dueAt) = (until, until)
         case .shield:
             guard !state.protections.contains(where: { $0.kind == .shield }) else { throw ServiceError.alreadyActive }
-            command = .protect(.shield, until: nil, id: use.id)
+            command = .protect(.shield, until: nil, id: use.id, receivedAt: use.receivedAt)
         case .doubleDay, .boosterOfXP: throw ServiceError.internal
         }
         let change = try await writer.apply(command, to: streak, operation: use.id, work)

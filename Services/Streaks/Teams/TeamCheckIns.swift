@@ -21,17 +21,23 @@ struct TeamCheckIns: Sendable {
         let count: Int
     }
 
-    /// A check-in to one circle, received now.
+    /// A check-in to one circle.
     ///
     /// - Throws: `CAPTURED_IN_FUTURE`.
-    func checkIn(_ user: UserID, to circle: CircleID, capturedAt: Instant?, _ work: UnitOfWork) async throws -> Outcome {
+    func checkIn(
+        _ user: UserID,
+        to circle: CircleID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        _ work: UnitOfWork
+    ) async throws -> Outcome {
         let zones = try await ZoneRepository.histories(of: [user], work.sql)[user] ?? ZoneHistory(.utc)
-        let claimed = try StreakLedger.claimedDate(receivedAt: work.now, capturedAt: capturedAt, zones)
+        let claimed = try StreakLedger.claimedDate(receivedAt: receivedAt, capturedAt: capturedAt, zones)
         guard let team = try await TeamRepository.find(circle, work.sql),
             let stored = try await writer.store.lock([team.streak], work.sql).first
         else { return Outcome(date: claimed, isCounted: false, change: nil, team: nil, count: 0) }
         do {
-            let command = StreakCommand.contribute(user, receivedAt: work.now, capturedAt: capturedAt)
+            let command = StreakCommand.contribute(user, receivedAt: receivedAt, capturedAt: capturedAt)
             let change = try await writer.apply(command, to: stored, work)
             let date = change.change.creditedTo ?? claimed
             let present = change.change.ledger.teamDate(date, at: change.now)

@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import Outbox
 internal import ServiceRuntime
 internal import StreaksAPI
 internal import StreaksDomain
@@ -11,12 +12,18 @@ struct PauseCheckIns: MutationHandler {
 
     func handle(_ request: PauseCheckInsRequest, _ context: CallContext) async throws -> Once<PauseCheckInsReply> {
         let user = try context.requireUser()
+        // Before anything is waited for: a pause that was asked for before midnight holds for that date.
+        let received = mutations.work.now()
         try await streaks.prepare(user, context)
         return try await mutations.once(context, request) { [streaks] work in
             let stored = try await streaks.lock(user, work)
-            let today = streaks.settled(stored, at: work.now).today
+            let today = streaks.settled(stored, at: received).today
             try Self.check(request.resumeDate, from: today, streaks.policy)
-            let written = try await streaks.writer.apply(.pause(until: request.resumeDate), to: stored, work)
+            let written = try await streaks.writer.apply(
+                .pause(until: request.resumeDate, receivedAt: received),
+                to: stored,
+                work
+            )
             let (from, count) = (written.change.ledger.pauses.last?.from ?? today, written.change.state.count)
             try await CheckInRepository.addPause(
                 user,

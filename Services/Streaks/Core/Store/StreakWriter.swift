@@ -235,12 +235,13 @@ package struct StreakWriter: Sendable {
     ) async throws -> PlannedChange {
         let policy = policy(for: stored.row.kind)
         let operation = operation ?? work.ids.make()
+        let instant = min(work.now, command.happenedAt ?? work.now)
         do throws(ServiceError) {
-            return try PlannedChange(command, of: stored, policy, operation: operation, at: work.now)
+            return try PlannedChange(command, of: stored, policy, operation: operation, at: instant)
         } catch {
             guard error == .ledgerTooShort else { throw error }
             let whole = try await store.whole(stored.row, work.sql)
-            return try PlannedChange(command, of: whole, policy, operation: operation, isReloaded: true, at: work.now)
+            return try PlannedChange(command, of: whole, policy, operation: operation, isReloaded: true, at: instant)
         }
     }
 

@@ -11,8 +11,8 @@ public enum StreakCommand: Hashable, Sendable {
     case declareOutage(from: Instant, until: Instant)
     /// A participant's clock follows another zone from now on (SD-3).
     case changeZone(UserID, Zone)
-    /// Nothing is expected until `until`, the first date that counts again (CI-4).
-    case pause(until: CalendarDate)
+    /// Nothing is expected until `until`, the first date that counts again (CI-4). `receivedAt`: see `happenedAt`.
+    case pause(until: CalendarDate, receivedAt: Instant? = nil)
     /// The pause ends early: today counts again.
     case resume
     /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
@@ -31,8 +31,8 @@ public enum StreakCommand: Hashable, Sendable {
     /// has this id already.
     case fill(CalendarDate, by: UserID, id: OperationID)
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
-    /// this id already.
-    case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID)
+    /// this id already. `receivedAt`: see `happenedAt`.
+    case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
     /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one.
     case join(UserID, ZoneHistory)
     /// A member leaves a team. Nothing happens when they have left.
@@ -60,6 +60,19 @@ public enum StreakCommand: Hashable, Sendable {
     case breakOff(by: UserID)
     /// Nothing but settling what is due.
     case settle
+}
+
+extension StreakCommand {
+    /// When a contribution, a pause or a protection was received. It is done as of then, unless the streak was settled later: what has come before midnight and
+    /// is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of when it is written.
+    public var happenedAt: Instant? {
+        switch self {
+        case .contribute(_, let receivedAt, _): receivedAt
+        case .pause(_, let receivedAt): receivedAt
+        case .protect(_, _, _, let receivedAt): receivedAt
+        default: nil
+        }
+    }
 }
 
 /// What a command came to.
@@ -158,7 +171,7 @@ extension StreakLedger {
         case .changeZone(let user, let zone):
             guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
             participants[index].zones.change(to: zone, at: now)
-        case .pause(let until): try pause(until: until, policy, settled)
+        case .pause(let until, _): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
         case .grantFreezes(let count, let id): try grantFreezes(count, id, policy, settled)
@@ -166,7 +179,7 @@ extension StreakLedger {
         case .repair(let user, let receivedAt, let id):
             try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
-        case .protect(let kind, let until, let id): try protect(kind, until: until, id, policy, settled)
+        case .protect(let kind, let until, let id, _): try protect(kind, until: until, id, policy, settled)
         case .join(let user, let zones): try join(user, zones, at: now)
         case .leave(let user): try leave(user, at: now)
         case .changePlan(let user, let isPremium, let until):

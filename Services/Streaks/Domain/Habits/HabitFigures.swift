@@ -122,7 +122,7 @@ public struct HabitFigures: Hashable, Sendable {
         var part = Part()
         if let before = window.datesBefore(today) { addBefore(before, marks, table, &part) }
         let shift = dates.lowerBound.distance(to: marks.first)
-        let firstWeekday = marks.first.weekday
+        let (firstWeekday, present) = (marks.first.weekday, marks.first.distance(to: today))
         for index in marks.indices(dates) {
             let code = Int(marks.codes[index])
             let point = places[index + shift]
@@ -130,7 +130,8 @@ public struct HabitFigures: Hashable, Sendable {
             points[point].rate.counted += Int(table.counted[code])
             part.rate.done += Int(table.done[code])
             part.rate.counted += Int(table.counted[code])
-            if table.couldBeDone[code] {
+            // Today is not over: part of it may still become all of it.
+            if table.couldBeDone[code], index != present || table.isDone[code] {
                 let weekday = (firstWeekday + index) % 7
                 weekdays[weekday].dates += 1
                 if table.isDone[code] { weekdays[weekday].done += 1 }

@@ -56,7 +56,11 @@ public struct StreakRun: Hashable, Sendable {
             default: break
             }
         }
-        if let open { runs.append(open) }
+        if var open {
+            // Those that were kept since its last counted one, as when it is closed.
+            if let next = state.openDate { open.end = max(open.end, next.advanced(by: -1)) }
+            runs.append(open)
+        }
         return runs.map { run in
             var run = run
             run.isRestored = restored.contains { run.start <= $0 && $0 <= run.end }

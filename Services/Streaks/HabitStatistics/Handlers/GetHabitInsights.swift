@@ -12,7 +12,7 @@ struct GetHabitInsights: QueryHandler {
         let scene = try await reader.open(context, .all([]), needsPremium: Insights.name)
         guard let record = scene.records.first(where: { $0.id == request.habitID }) else { throw ServiceError.habitNotFound }
         let times = try await reader.timesOfYear(scene.with([record]))[record.streak]
-        let recent = try await MarkRepository.recent([record.streak], until: record.lastDate(scene.today), reader.habits.database)
+        let recent = try await MarkRepository.recent([record.streak], until: scene.lastDate(of: record), reader.habits.database)
         let score = recent[record.streak]?.consistency(of: record, scene)
         var reply = GetHabitInsightsReply(
             habitID: record.id,

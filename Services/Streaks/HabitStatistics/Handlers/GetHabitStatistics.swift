@@ -17,7 +17,7 @@ struct GetHabitStatistics: QueryHandler {
         let window = HabitWindow(named: request.period ?? "")
         let scene = try await reader.open(context, .one(request.habitID), needsPremium: window.needsPremium)
         guard let record = scene.records.first else { throw ServiceError.habitNotFound }
-        let (today, database) = (record.lastDate(scene.today), reader.habits.database)
+        let (today, database) = (scene.lastDate(of: record), reader.habits.database)
         let start = min(today, scene.start(of: record))
         let dates = window.dates(until: today, since: start)
         let streaks = [record.streak]

@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import Outbox
 internal import Replicas
 internal import ServiceRuntime
 internal import StreaksAPI
@@ -15,12 +16,14 @@ struct UsePowerUp: MutationHandler {
         let user = try context.requireUser()
         guard let good = StreakGood(rawValue: request.good) else { throw ServiceError.validation(field: "good", "is unknown") }
         let kind = try PowerUp.kind(of: good, type: request.type)
+        // Before anything is waited for.
+        let received = mutations.work.now()
         // The zone must be known before a date is worked out.
         _ = try await profiles.profiles([user], context: context)
         return try await mutations.once(context, request) { [uses] work in
             let id: OperationID = work.ids.make()
             let used = try await uses.use(
-                PowerUpUses.Use(id: id, user: user, good: good, kind: kind, date: request.date),
+                PowerUpUses.Use(id: id, user: user, good: good, kind: kind, date: request.date, receivedAt: received),
                 work
             )
             return UsePowerUpReply(

@@ -15,16 +15,24 @@ struct CheckInToCircle: MutationHandler {
 
     func handle(_ request: CheckInToCircleRequest, _ context: CallContext) async throws -> Once<CircleCheckInReply> {
         let user = try context.requireUser()
+        // Before anything is waited for (SD-1).
+        let received = mutations.work.now()
         if let known: Once<CircleCheckInReply> = try await mutations.known(context, request) { return known }
         let circle = try await circles.circle(request.circleID, of: user, context)
         return try await mutations.once(context, request) { [checkIns] work in
-            let outcome = try await checkIns.checkIn(user, to: circle.id, capturedAt: request.checkInTime, work)
+            let outcome = try await checkIns.checkIn(
+                user,
+                to: circle.id,
+                receivedAt: received,
+                capturedAt: request.checkInTime,
+                work
+            )
             let operation: OperationID = work.ids.make()
             let entry = StoredCheckIn(
                 id: operation,
                 user: user,
                 date: outcome.date,
-                at: work.now,
+                at: received,
                 isToCircle: true,
                 streakCount: nil
             )
@@ -34,7 +42,7 @@ struct CheckInToCircle: MutationHandler {
                     userID: user,
                     circleID: circle.id,
                     operationID: operation,
-                    receivedAt: work.now,
+                    receivedAt: received,
                     checkInTime: request.checkInTime,
                     date: outcome.date,
                     mood: request.mood,

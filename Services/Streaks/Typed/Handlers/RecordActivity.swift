@@ -18,13 +18,15 @@ struct RecordActivity: MutationHandler {
         guard let kind = StreakKind(typeName: request.type), let type = TypedType(kind) else {
             throw ServiceError.validation(field: "type", "is no typed streak")
         }
+        // Before anything is waited for: neither a slow database nor a full pool moves an activity to the next date (SD-1).
+        let received = mutations.work.now()
         // The zone must be known before the first date is worked out.
         _ = try await profiles.profiles([user], context: context)
         return try await mutations.once(context, request) { [activities] work in
             let recorded = try await activities.record(
                 kind,
                 by: user,
-                receivedAt: work.now,
+                receivedAt: received,
                 capturedAt: request.capturedAt,
                 work
             )
