@@ -37,7 +37,7 @@ struct MidnightTests {
         return try await waiting.value
     }
 
-    @Test func `a snap keeps the streak, and neither of the two is told of a break`() async throws {
+    @Test func `a snap keeps the streak, and no break is reported to either of the two`() async throws {
         try await withWorld(at: "2026-05-01T12:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let streak = try await world.befriend(ann, ben)
