@@ -107,6 +107,26 @@ import WorkPool
         }
     }
 
+    @Test func `a habit in the archive is there since the same date when it was restored`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let id = try await files.fill(ann)
+            let archivedOn = try await files.world.work.run(trace: "", requestID: "") { [habits = files.habits] work in
+                let book = try await habits.open(ann, work)
+                try await book.archive(try await book.lock(id))
+                return book.date.today
+            }
+            files.world.clock.advance(by: .days(5))
+            _ = try await files.restore(try await files.backup(ann), ann)
+            let record = try #require(try await HabitRepository.records(of: ann, files.world.database).first)
+            let clock = try await files.world.work.run(trace: "", requestID: "") { [habits = files.habits] work in
+                try await habits.open(ann, work).date
+            }
+            #expect(clock.today == archivedOn.advanced(by: 5))
+            #expect(record.archivedAt.map { clock.zones.date(at: $0) } == archivedOn)
+        }
+    }
+
     @Test func `a backup that is wrong leaves everything as it is`() async throws {
         try await withFiles { files in
             let ann = try await files.world.person(1)

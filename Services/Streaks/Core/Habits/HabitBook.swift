@@ -139,7 +139,11 @@ package struct HabitBook: Sendable {
         try await writer.start(streak, work) { [date, work] streak in
             try await HabitRepository.insert(id, new.details, streak: streak, asOf: date.today, stamp, work.sql)
         }
-        if entries.isArchived { try HabitRepository.setArchived(id, at: work.now, stamp, work.sql) }
+        if let archiving = entries.archivings.last, archiving.until == nil {
+            // One that comes from a backup went to the archive on a date of before: its statistics end there.
+            let start = date.zones.end(of: archiving.from.advanced(by: -1))
+            try HabitRepository.setArchived(id, at: archiving.from < date.today ? start : work.now, stamp, work.sql)
+        }
         try HabitAccountRepository.unbury([(.habit, "\(id)")], of: user, work.sql)
         return id
     }
