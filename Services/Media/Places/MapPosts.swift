@@ -7,6 +7,8 @@ struct MapPatch: Hashable, Sendable {
     let id: Int64
     /// Grows whenever posts come into view for guests, or go out of it, in its area; nil when that is too wide to be watched.
     let changes: Int64?
+    /// When the database server started that says so: one that takes the place of another may have lost changes, and count to the same number again.
+    let server: Instant
 }
 
 /// A post of a map.

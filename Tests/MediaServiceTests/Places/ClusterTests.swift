@@ -174,8 +174,8 @@ import Testing
     @Test func `patches are kept up to a number of posts, those that were used last`() async throws {
         let loads = Mutex(0)
         let known = KnownMapPosts(capacity: 40)
-        func ask(_ id: Int64, changes: Int64? = 1, count: Int? = 5) async throws -> Int? {
-            try await known.posts(of: [MapPatch(id: id, changes: changes)]) {
+        func ask(_ id: Int64, changes: Int64? = 1, count: Int? = 5, server: Instant = .epoch) async throws -> Int? {
+            try await known.posts(of: [MapPatch(id: id, changes: changes, server: server)]) {
                 loads.withLock { $0 += 1 }
                 return count.map { count in
                     MapPosts(
@@ -210,6 +210,10 @@ import Testing
         #expect(try await ask(5, count: 100) == 100)
         #expect(try await ask(5, count: 100) == 100)
         #expect(loads.withLock { $0 } == 9, "larger than all that is kept")
+        _ = try await ask(1, changes: 2)
+        #expect(loads.withLock { $0 } == 9)
+        _ = try await ask(1, changes: 2, server: .epoch + .days(1))
+        #expect(loads.withLock { $0 } == 10, "another server counts anew")
     }
 
     @Test func `others see a coarse post where its cell is, and a map has no exact position`() async throws {

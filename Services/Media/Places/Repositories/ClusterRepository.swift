@@ -32,7 +32,7 @@ struct ClusterRepository: Sendable {
                 SELECT coalesce(sum(noted.changes), 0)::bigint FROM generate_series(p.south >> 5, p.north >> 5) AS row (y),
                     unnest(ARRAY[0, 1024]) AS turn (x) CROSS JOIN LATERAL (SELECT changes FROM place_area_change WHERE y = row.y
                     AND x BETWEEN (p.west >> 6) - turn.x AND ((p.west + p.columns - 1) >> 6) - turn.x) AS noted
-            ) END FROM (
+            ) END, pg_postmaster_start_time() FROM (
                 SELECT DISTINCT f.id, f.south, f.north, f.west, f.columns
                 FROM unnest(\(low.map(\.x)), \(low.map(\.y)), \(high.map(\.x)), \(high.map(\.y))) AS a (x, y, x2, y2)
                 CROSS JOIN LATERAL (SELECT * FROM place_patch WHERE area && box(point(a.x, a.y), point(a.x2, a.y2)) OFFSET 0) AS f
@@ -42,7 +42,7 @@ struct ClusterRepository: Sendable {
             together: [patches] + (reader.map { [PostListStatement.authors(unseenBy: $0)] } ?? [])
         )
         return Found(
-            patches: try rows[0].map { MapPatch(id: try $0.get(at: 0), changes: try $0.get(at: 1, as: Int64?.self)) },
+            patches: try rows[0].map { MapPatch(id: try $0.get(at: 0), changes: try $0.get(at: 1), server: try $0.get(at: 2)) },
             unseen: Set(try rows.dropFirst().first?.map { try $0.decode(as: UserID.self) } ?? [])
         )
     }

@@ -82,10 +82,10 @@ struct PostListRepository: Sendable {
         return statement.inCells(cells(search, box, ranges), limit: limit)
     }
 
-    /// The posts of an area, if the cells inside it have as many as are wanted; none otherwise. nil when that does not depend on an area, or it
-    /// has no such cells.
+    /// The posts of an area, if the cells inside it have as many as are wanted; none otherwise. nil when it has no such cells, or other conditions
+    /// may leave few of their posts.
     private func crowded(_ search: PostSearch, _ statement: PostListStatement, limit: Int) -> Query? {
-        guard let box = search.box, search.author == nil, search.words == nil else { return nil }
+        guard let box = search.box, search.author == nil, search.words == nil, search.since == nil else { return nil }
         let cells = cells(search, box, Self.ranges(search, box))
         return cells.inside.isEmpty ? nil : statement.inCells(cells, limit: limit, onlyIfCrowded: true)
     }
