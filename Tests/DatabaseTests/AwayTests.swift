@@ -102,7 +102,6 @@ struct AwayTests {
             // Time in which a busy server takes a connection while the tables are made.
             $0.silenceBeforeProbe = .milliseconds(500)
             $0.probeTimeout = .seconds(3)
-            $0.connectTimeout = .seconds(2)
         } _: { database in
             try await database.execute("CREATE TABLE t (n int)")
             server.pause()
