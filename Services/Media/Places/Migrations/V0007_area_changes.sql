@@ -10,6 +10,7 @@ CREATE TABLE place_area_change (
     changes bigint NOT NULL,
     PRIMARY KEY (y, x, connection)
 ) WITH (fillfactor = 50);
+CREATE INDEX place_area_change_connection ON place_area_change (connection) WHERE connection <> 0;
 
 -- Notes that an area's posts have changed, by the keys of these.
 CREATE FUNCTION note_place_change(keys bigint[]) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
