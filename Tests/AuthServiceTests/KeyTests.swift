@@ -7,6 +7,7 @@ import Kernel
 import TestSupport
 import Testing
 
+@testable import AuthAccounts
 @testable import AuthService
 
 /// Keys that change while everything runs, and administrators (AU-3).
@@ -60,6 +61,18 @@ import Testing
         }
         try plant(world, made: .minutes(30))
         try await eventually("the first key retires") { try await !published(world).contains(first[0]) }
+    }
+
+    @Test func `replicas that start at once with an empty folder make one key between them`() async throws {
+        for _ in 0..<20 {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 { group.addTask { _ = try KeyFolder(path: folder.path).schedule(now: SystemClock.now()) } }
+                try await group.waitForAll()
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["0001.pem"])
+        }
     }
 
     @Test func `a file that is no key changes nothing`() async throws {

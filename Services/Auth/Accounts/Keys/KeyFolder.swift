@@ -50,7 +50,9 @@ package struct KeyFolder: Sendable {
     /// Two replicas may start at once: the second uses the first one's key.
     private func write(_ name: String) throws {
         let files = FileManager.default
-        let (file, draft) = (path + "/" + name, path + "/" + name + ".new")
+        let id: OperationID = UUIDv7Source(clock: SystemClock()).make()
+        let (file, draft) = (path + "/" + name, path + "/.\(id)")
+        defer { try? files.removeItem(atPath: draft) }
         guard
             files.createFile(
                 atPath: draft,
@@ -63,11 +65,8 @@ package struct KeyFolder: Sendable {
         for key in [FileAttributeKey.ownerAccountID, .groupOwnerAccountID] {
             if let id = owner[key] { try? files.setAttributes([key: id], ofItemAtPath: draft) }
         }
-        if files.fileExists(atPath: file) {
-            try files.removeItem(atPath: draft)
-        } else {
-            try files.moveItem(atPath: draft, toPath: file)
-        }
+        // Moving it could replace the key of another replica; a link never does.
+        do { try files.linkItem(atPath: draft, toPath: file) } catch _ where files.fileExists(atPath: file) {}
     }
 
     private func names() throws -> [String] {
