@@ -349,9 +349,9 @@ let testTargets: [Target] = [
         "GatewayTests",
         [
             "GatewayService", "GatewayPages", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
-            "Processes", "TestSupport", crypto, hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
-        ],
+            "Processes", "TestSupport", crypto, hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
+            .product(name: "NIOEmbedded", package: "swift-nio"),
+        ] + nio,
         resources: [.copy("Fixtures")]
     ),
     tests("DomainTests", all("Domain") + ["CPlaceNames", "Kernel", "TestSupport"]),

@@ -148,7 +148,7 @@ final class GatewayResponder: Sendable {
             try course.pass(limits.ask(address: course.client, cost: 1))
             return response
         }
-        if let response = try await own.respond(to: request, exchange) {
+        if let response = try await own.respond(to: request, exchange, on: course.channel.eventLoop) {
             course.template = "own"
             return response
         }
@@ -244,7 +244,7 @@ final class GatewayResponder: Sendable {
         }
         let took = (ContinuousClock.now - started) / .milliseconds(1)
         let output = try route.reply.transcode(reply, requestID: exchange.requestID, took: Int64(took))
-        return try await send(output, of: route, request, exchange)
+        return try await send(output, of: route, request, exchange, on: course.channel.eventLoop)
     }
 
     /// The request message of a route without an upload.
@@ -259,7 +259,13 @@ final class GatewayResponder: Sendable {
         return try route.request.transcode(raw: body, header: header, path: path, query: query)
     }
 
-    private func send(_ output: ReplyOutput, of route: Route, _ request: Request, _ exchange: Exchange) async throws -> Response {
+    private func send(
+        _ output: ReplyOutput,
+        of route: Route,
+        _ request: Request,
+        _ exchange: Exchange,
+        on loop: any EventLoop
+    ) async throws -> Response {
         let success = Int(route.policy.successStatus)
         var response: Response
         switch output {
@@ -267,7 +273,7 @@ final class GatewayResponder: Sendable {
         case .raw(let bytes, let contentType, let status):
             let status = (200...599).contains(status) ? status : success
             response = exchange.response(status: status, contentType: contentType, bytes: bytes)
-        case .blob(let key): response = try await own.media.serve(try BlobKey(key), to: request, exchange)
+        case .blob(let key): response = try await own.media.serve(try BlobKey(key), to: request, exchange, on: loop)
         case .redirect(let location):
             response = Response(status: .found, headers: [.location: location, .requestID: exchange.requestID])
         }

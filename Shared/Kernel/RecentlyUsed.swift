@@ -19,18 +19,23 @@ public final class RecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Send
     /// The value of a key; nil when it is not cached. Reading counts as a use. Setting nil changes nothing: replace a value that is
     /// out of date.
     public subscript(key: Key) -> Value? {
-        get {
-            generations.withLock { state in
-                if let value = state.newer[key] { return value }
-                guard let value = state.older[key] else { return nil }
-                add(value, key, &state)
-                return value
-            }
-        }
+        get { generations.withLock { found(key, &$0) } }
         set {
             guard half > 0, let newValue else { return }
             generations.withLock { add(newValue, key, &$0) }
         }
+    }
+
+    /// As the subscript, of many keys at once: tasks that look up a page of them wait for each other once, and not at each key.
+    public func values(of keys: [Key]) -> [Value?] {
+        generations.withLock { state in keys.map { found($0, &state) } }
+    }
+
+    private func found(_ key: Key, _ state: inout Generations) -> Value? {
+        if let value = state.newer[key] { return value }
+        guard let value = state.older[key] else { return nil }
+        add(value, key, &state)
+        return value
     }
 
     private func add(_ value: Value, _ key: Key, _ state: inout Generations) {

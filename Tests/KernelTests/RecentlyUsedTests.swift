@@ -26,6 +26,15 @@ import Testing
         #expect(found.count <= capacity + 1, "looking brings nothing back")
     }
 
+    @Test func `many keys looked up at once are what they are one by one, and count as used`() {
+        let kept = RecentlyUsed<Int, Int>(capacity: 4)
+        for key in 1...3 { kept[key] = 10 * key }
+        #expect(kept.values(of: [3, 7, 1, 3]) == [30, nil, 10, 30])
+        #expect(kept.values(of: []) == [])
+        kept[4] = 40
+        #expect(kept.values(of: [1, 4]) == [10, 40], "1 and 4 were the last two")
+    }
+
     @Test func `of no capacity keeps nothing`() {
         let kept = RecentlyUsed<Int, Int>(capacity: 0)
         kept[1] = 1

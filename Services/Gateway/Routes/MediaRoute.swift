@@ -2,6 +2,7 @@ internal import BlobStore
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
+internal import NIOCore
 internal import Transcoding
 
 /// `GET /media/{key}?exp=&for=&sig=`: stored photos by a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
@@ -13,12 +14,13 @@ struct MediaRoute: Sendable {
     let signer: SignedURL
     let clock: any Clock
 
-    func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
+    /// - Parameter loop: of the connection.
+    func respond(to request: Request, _ exchange: Exchange, on loop: any EventLoop) async throws -> Response {
         guard request.method == .get || request.method == .head else { return exchange.methodNotAllowed(["GET", "HEAD"]) }
         let path = String(request.uri.path.dropFirst("/media/".count))
         let isOpen = path.hasPrefix(Self.open)
         let (key, viewer, expires) = try isOpen ? (Self.openKey(path), nil, nil) : signedKey(path, request)
-        return try await serve(key, from: viewer, expires: expires, isOpen: isOpen, to: request, exchange)
+        return try await serve(key, from: viewer, expires: expires, isOpen: isOpen, to: request, exchange, on: loop)
     }
 
     /// A blob that the caller may see.
@@ -27,6 +29,7 @@ struct MediaRoute: Sendable {
     ///   - viewer: the user that the link was made for; nil when it is for no particular one.
     ///   - expires: when the link does; nil for a blob without one.
     ///   - isOpen: whether shared caches may store it.
+    ///   - loop: of the connection.
     /// - Throws: `NOT_FOUND` when there is none, or it is withheld.
     func serve(
         _ key: BlobKey,
@@ -34,10 +37,9 @@ struct MediaRoute: Sendable {
         expires: Instant? = nil,
         isOpen: Bool = false,
         to request: Request,
-        _ exchange: Exchange
-    )
-        async throws -> Response
-    {
+        _ exchange: Exchange,
+        on loop: any EventLoop
+    ) async throws -> Response {
         guard try await !blobs.isWithheld(key, from: viewer, expires: expires), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }
@@ -56,15 +58,28 @@ struct MediaRoute: Sendable {
             return Response(status: .notModified, headers: headers)
         }
         let range = ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag, size: info.size)
+        let part: Range<Int64>?
         switch range {
         case .unsatisfiable:
             headers[.contentRange] = "bytes */\(info.size)"
             return Response(status: .rangeNotSatisfiable, headers: headers)
-        case .whole: return try await send(key, nil, info.size, .ok, headers, isHead: request.method == .head)
-        case .part(let part):
-            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(info.size)"
-            return try await send(key, part, Int64(part.count), .partialContent, headers, isHead: request.method == .head)
+        case .whole: part = nil
+        case .part(let wanted):
+            headers[.contentRange] = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(info.size)"
+            part = wanted
         }
+        let status: HTTPResponse.Status = part == nil ? .ok : .partialContent
+        let length = part.map { Int64($0.count) } ?? info.size
+        if request.method == .head {
+            headers[.contentLength] = String(length)
+            return Response(status: status, headers: headers)
+        }
+        let blob = try await blobs.get(key, range: part)
+        let body = ResponseBody(contentLength: Int(length)) { writer in
+            try await Self.write(blob.body, to: &writer, on: loop)
+            try await writer.finish(nil)
+        }
+        return Response(status: status, headers: headers, body: body)
     }
 
     private static func contentType(of key: BlobKey) -> String {
@@ -92,25 +107,15 @@ struct MediaRoute: Sendable {
         return (link.key, link.viewer, link.expires)
     }
 
-    private func send(
-        _ key: BlobKey,
-        _ range: Range<Int64>?,
-        _ length: Int64,
-        _ status: HTTPResponse.Status,
-        _ headers: HTTPFields,
-        isHead: Bool
-    ) async throws -> Response {
-        if isHead {
-            var headers = headers
-            headers[.contentLength] = String(length)
-            return Response(status: status, headers: headers)
+    /// Writes chunks as the connection takes them.
+    ///
+    /// A writer waits when the connection takes no more, which is known only once its loop has come to what was written before. Without that a
+    /// loop with much to do is handed whole files.
+    static func write(_ chunks: BlobBody, to writer: inout any ResponseBodyWriter, on loop: any EventLoop) async throws {
+        for try await chunk in chunks {
+            try await writer.write(ByteBuffer(bytes: chunk))
+            try await loop.submit {}.get()
         }
-        let blob = try await blobs.get(key, range: range)
-        let body = ResponseBody(contentLength: Int(length)) { writer in
-            for try await chunk in blob.body { try await writer.write(ByteBuffer(bytes: chunk)) }
-            try await writer.finish(nil)
-        }
-        return Response(status: status, headers: headers, body: body)
     }
 }
 

@@ -43,12 +43,24 @@ package struct MediaLinks: Sendable {
     ///
     /// - Parameter viewer: whom it is for, when that is not the owner.
     package func link(_ key: String, for viewer: UserID? = nil, now: Instant) throws -> String {
-        let (end, step) = (now + Self.lifetime, Self.step)
-        let subject = Subject(key: key, viewer: viewer, expires: Instant(seconds: end.seconds - end.seconds % step.seconds))
+        let subject = Subject(key: key, viewer: viewer, expires: Self.end(now: now))
         if let link = made[subject] { return link }
-        let link = signed.link(try BlobKey(key), for: viewer, expires: subject.expires)
+        let link = try link(key, for: viewer, expires: subject.expires)
         made[subject] = link
         return link
+    }
+
+    /// A link that is not kept, for those who keep theirs.
+    ///
+    /// - Parameter expires: as `end` says.
+    package func link(_ key: String, for viewer: UserID?, expires: Instant) throws -> String {
+        signed.link(try BlobKey(key), for: viewer, expires: expires)
+    }
+
+    /// When links end that are made now.
+    package static func end(now: Instant) -> Instant {
+        let end = now + lifetime
+        return Instant(seconds: end.seconds - end.seconds % step.seconds)
     }
 
     /// A path of the public address.

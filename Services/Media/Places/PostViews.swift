@@ -5,20 +5,42 @@ internal import MediaAPI
 internal import MediaCore
 internal import MediaDomain
 internal import Replicas
+internal import Videos
 
 /// Posts as readers see them, with links made for the reader.
 struct PostViews: Sendable {
     let links: MediaLinks
     let profiles: ProfileReplica
     let clock: any Clock
+    /// Some 1 kB each.
+    private let made = RecentlyUsed<LinkedPost, PostLinks>(capacity: 10_000)
+
+    /// A post, for whom and how long its links are made.
+    private struct LinkedPost: Hashable {
+        let post: PostID
+        let viewer: UserID?
+        let video: StoredVideoFormat?
+        let expires: Instant
+    }
+
+    /// The links to a post's files.
+    private struct PostLinks {
+        let picture: String
+        let thumbnail: String
+        let video: String?
+    }
+
+    init(links: MediaLinks, profiles: ProfileReplica, clock: any Clock) {
+        (self.links, self.profiles, self.clock) = (links, profiles, clock)
+    }
 
     /// Posts that a reader may see.
     ///
     /// - Parameter reader: nil for a guest.
     func views(_ posts: [ShownPost], for reader: UserID?, _ context: CallContext) async throws -> [Post] {
         let authors = try await profiles.profiles(Set(posts.map(\.user)), context: context)
-        return try posts.map { post in
-            try view(post, by: authors[post.user]?.summary ?? .unavailable(post.user), for: reader)
+        return zip(posts, try links(of: posts, for: reader)).map { post, links in
+            view(post, by: authors[post.user]?.summary ?? .unavailable(post.user), links)
         }
     }
 
@@ -29,16 +51,41 @@ struct PostViews: Sendable {
 
     /// A post that a reader may see.
     func view(_ post: ShownPost, by author: UserSummary, for reader: UserID?) throws -> Post {
-        let viewer = reader == post.user ? nil : reader
-        let (keys, now) = (PostBlobKeys(user: post.user, id: post.id), clock.now())
-        let picture = try links.link(keys.displayText, for: viewer, now: now)
-        let video = try post.video.map { try links.link(try keys.video($0.format).description, for: viewer, now: now) }
-        return Post(
+        try links(of: [post], for: reader).map { view(post, by: author, $0) }[0]
+    }
+
+    /// Links for a reader, those of a page looked up at once.
+    private func links(of posts: [ShownPost], for reader: UserID?) throws -> [PostLinks] {
+        let end = MediaLinks.end(now: clock.now())
+        let linked = posts.map {
+            LinkedPost(post: $0.id, viewer: reader == $0.user ? nil : reader, video: $0.video?.format, expires: end)
+        }
+        let known = made.values(of: linked)
+        return try posts.indices.map { index in
+            if let known = known[index] { return known }
+            let links = try makeLinks(linked[index], of: posts[index].user)
+            made[linked[index]] = links
+            return links
+        }
+    }
+
+    private func makeLinks(_ linked: LinkedPost, of user: UserID) throws -> PostLinks {
+        let keys = PostBlobKeys(user: user, id: linked.post)
+        func link(_ key: String) throws -> String { try links.link(key, for: linked.viewer, expires: linked.expires) }
+        return PostLinks(
+            picture: try link(keys.displayText),
+            thumbnail: try link(keys.thumbnailText),
+            video: try linked.video.map { try link(try keys.video($0).description) }
+        )
+    }
+
+    private func view(_ post: ShownPost, by author: UserSummary, _ links: PostLinks) -> Post {
+        Post(
             id: post.id,
             author: author,
-            type: video == nil ? "photo" : "video",
-            photoURL: picture,
-            thumbnailURL: try links.link(keys.thumbnailText, for: viewer, now: now),
+            type: links.video == nil ? "photo" : "video",
+            photoURL: links.picture,
+            thumbnailURL: links.thumbnail,
             width: post.width,
             height: post.height,
             caption: post.caption,
@@ -56,8 +103,8 @@ struct PostViews: Sendable {
             city: post.city,
             country: post.country,
             countryCode: post.countryCode,
-            videoURL: video,
-            posterURL: video == nil ? nil : picture,
+            videoURL: links.video,
+            posterURL: links.video == nil ? nil : links.picture,
             durationMs: post.video?.milliseconds,
             reportedByMe: post.isReported
         )
