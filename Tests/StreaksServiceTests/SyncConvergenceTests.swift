@@ -11,7 +11,7 @@ import Testing
 
 /// Five devices of one person, whatever they do and whatever the network loses: at the end all have the same, and it is what a sequential
 /// model of the acknowledged changes has (HA-7).
-@Suite(.timeLimit(.minutes(10))) struct SyncConvergenceTests {
+@Suite(.timeLimit(.minutes(TestDepth.pick(quick: 10, full: 60)))) struct SyncConvergenceTests {
     @Test(arguments: TestDepth.seeds(quick: 2, full: 100))
     func `five devices converge to what was acknowledged`(block: UInt64) async throws {
         let count = TestDepth.pick(quick: UInt64(10), full: 100)
