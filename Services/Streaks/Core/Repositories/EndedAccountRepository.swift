@@ -18,7 +18,7 @@ enum EndedAccountRepository {
     /// The streaks of a user that ended with the account and have not come back.
     ///
     /// - Parameter kind: nil means all.
-    static func streaks(of user: UserID, _ kind: StreakKind? = nil, _ sql: Transaction) async throws -> [StreakID] {
+    static func streaks(of user: UserID, kind: StreakKind? = nil, _ sql: Transaction) async throws -> [StreakID] {
         let ofKind: Query = kind.map { "AND kind = \($0.rawValue)" } ?? ""
         let kept = MemberRepository.rows(of: user, "key_until_deletion IS NOT NULL \(ofKind)")
         return try await sql.query("SELECT id FROM (\(kept)) AS mine").map { try $0.decode(as: StreakID.self) }

@@ -16,7 +16,7 @@ extension StreakWriter {
         // Two first activities at once: the second one waits, and finds the streak of the first.
         try await work.sql.lock(named: "solo \(kind.rawValue) \(user)")
         if let found = try await lockedSolo(kind, of: user, work) { return found }
-        if let back = try await reopen(of: user, kind, work).first { return back }
+        if let back = try await reopen(of: user, kind: kind, work).first { return back }
         var new = NewStreak(kind, of: [user], key: user.description)
         new.first = first
         if kind == .checkIn {
@@ -35,8 +35,8 @@ extension StreakWriter {
     /// - Parameter kind: nil means all.
     /// - Returns: those that go on, locked.
     @discardableResult
-    package func reopen(of user: UserID, _ kind: StreakKind? = nil, _ work: UnitOfWork) async throws -> [StoredStreak] {
-        let ended = try await EndedAccountRepository.streaks(of: user, kind, work.sql)
+    package func reopen(of user: UserID, kind: StreakKind? = nil, _ work: UnitOfWork) async throws -> [StoredStreak] {
+        let ended = try await EndedAccountRepository.streaks(of: user, kind: kind, work.sql)
         guard !ended.isEmpty else { return [] }
         // Who comes second waits here; then the keys have been given back.
         let stored = try await store.lock(ended, work.sql)
