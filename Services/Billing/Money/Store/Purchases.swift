@@ -79,8 +79,9 @@ struct Purchases: Sendable {
             if let refusal = purchase.refusal { throw refusal }
             guard let operation = try await repository.next(of: id, repository.database) else { return purchase }
             let now = SystemClock.now()
+            let (lease, far) = (now + Self.lease, now + Self.lease + Self.lease)
             // One that waits after failures is driven at once: who asks again must not wait for the job while all is well.
-            if try await repository.lease(operation.id, now: now, until: now + Self.lease, orLaterThan: now + Self.lease + Self.lease) {
+            if try await repository.lease(operation.id, now: now, until: lease, orLaterThan: far) {
                 do { try await drive(operation, context.child(timeout: context.remaining - Self.leastTime)) } catch {
                     throw ServiceError.purchaseUnfinished
                 }
