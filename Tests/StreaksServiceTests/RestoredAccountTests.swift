@@ -68,6 +68,21 @@ struct RestoredAccountTests {
         }
     }
 
+    @Test func `a freeze whose purchase was under way at the deletion goes to the streak that comes back`() async throws {
+        try await withTyped { world in
+            try await world.grant(["freeze": 1], operation: 1)
+            try await deleted(world)
+            try await world.grant(["freeze": 1], operation: 2)
+            try await restored(world)
+            let rows = try await world.database.query(
+                "SELECT status, (SELECT sum(granted) FROM streak_freeze f WHERE f.streak_id = s.id) FROM streak s"
+            )
+            #expect(rows.count == 1)
+            let (status, freezes) = try #require(rows.first).decode(as: (Int32.self, Int64.self))
+            #expect(status == 1 && freezes == 3, "one of the sign-up, two bought")
+        }
+    }
+
     @Test func `a ban while the account was deleted ends them for good`() async throws {
         try await withTyped { world in
             try await world.recordDaily(5...8)
