@@ -143,6 +143,28 @@ struct StoreTests {
         }
     }
 
+    @Test func `goods that failed for long come with the next repeat, and within a minute by the job`() async throws {
+        try await withWorld { world in
+            try await coins(world, 300)
+            world.others.refuse(.unavailable())
+            #expect(await reason { _ = try await buy(world, "freeze") } == "UNAVAILABLE")
+            #expect(try await world.ledger.balance(of: ann, .coins) == 200)
+            for _ in 1...12 {
+                _ = try await world.database.execute("UPDATE goods_operation SET lease_until = 'epoch'")
+                _ = try await world.purchases.sweep()
+            }
+            let next = try #require(try await world.purchases.repository.oldestStranded())
+            let now = SystemClock.now()
+            #expect(next > now + .seconds(30) && next <= now + .minutes(1), "\(next) at \(now)")
+            world.others.refuse(nil)
+            let id = try #require(try await world.database.query("SELECT id FROM purchase").first).decode(as: PurchaseID.self)
+            let ended = try await world.purchases.end(of: id, context: World.context(ann))
+            #expect(ended.refusal == nil && world.others.stock(of: ann) == ["freeze": 1])
+            #expect(try await world.purchases.repository.oldestStranded() == nil)
+            #expect(try await world.ledger.balance(of: ann, .coins) == 200)
+        }
+    }
+
     @Test func `a grant is by an administrator, with a reason, and is taken back once`() async throws {
         try await withWorld { world in
             world.others.add([ann])

@@ -12,6 +12,8 @@ struct RestorationTests {
         try await vera.befriend(wim)
         #expect(try await vera.upload(try Photos.jpeg(81), caption: "before").status == 201)
         let link = try await vera.photoLink()
+        let habit = try #require(try await vera.post("/api/habits", "{\"name\":\"Read\"}").data["id"].string)
+        #expect(try await vera.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
         #expect(try await admin.restore(vera.id).code == "ACCOUNT_NOT_DELETED")
         #expect(try await vera.delete().status == 200)
         #expect(try await vera.login().code == "ACCOUNT_SCHEDULED_FOR_DELETION")
@@ -25,6 +27,13 @@ struct RestorationTests {
         #expect(restored.data["status"].string == "active")
         try await vera.signIn()
         try await eventually("the photo is served again") { try await home.http.send("GET", link).status == 200 }
+        try await eventually("the streak of recipes goes on") {
+            let typed = try await vera.get("/api/streaks/typed").data["streaks"].list
+            return typed.first { $0["type"].string == "recipe_creation" }?["current_streak"].int == 1
+        }
+        try await eventually("and so does the habit") {
+            try await vera.post("/api/habits/\(habit)/completions", "{}").status < 300
+        }
         #expect(try await vera.friends().isEmpty)
         #expect(try await wim.friends().isEmpty)
         try await eventually("they can be friends again") { try await wim.request(vera).status == 201 }

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `Sixty days of freezes, repairs, fills, shields, pauses and ends: the figures are those of the ledgers`()
+    @Test func `Sixty days of freezes, repairs, fills, shields, pauses, ends, returns: the figures are those of the ledgers`()
         async throws
     {
         try await withWorld(at: "2026-01-05T03:00:00Z") { world in
@@ -100,7 +100,11 @@ import Testing
                     try await lives.attempt(lives.all[1]) { _ in .breakOff(by: user) }
                     try await lives.attempt(lives.all[2]) { _ in .end }
                     try await lives.attempt(lives.all[8]) { _ in .end }
+                    try await lives.attempt(lives.all[3]) { _ in .end }
+                    try await lives.attempt(lives.all[3]) { _ in .reopen }
                 }
+                // An account that comes back after ten days.
+                if number == 40 { try await lives.attempt(lives.all[8]) { _ in .reopen } }
                 if number % 4 == 0 { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
                 world.clock.advance(by: .days(1))
             }

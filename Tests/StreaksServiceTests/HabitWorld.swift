@@ -40,7 +40,7 @@ struct HabitWorld {
             by: [
                 core.profiles.handler(changed: consumers.profileChanged),
                 EntitlementReplica().handler(changed: consumers.entitlementsChanged),
-            ]
+            ] + consumers.handlers
         )
     }
 

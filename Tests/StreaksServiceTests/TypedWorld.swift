@@ -44,7 +44,7 @@ struct TypedWorld {
             [
                 core.profiles.handler(changed: accounts.profileChanged),
                 EntitlementReplica().handler(changed: accounts.entitlementsChanged),
-            ] + ActivityConsumers(activities: activities, profiles: core.profiles).handlers
+            ] + ActivityConsumers(activities: activities, profiles: core.profiles).handlers + accounts.handlers
         try await work.consume(event, by: handlers)
     }
 

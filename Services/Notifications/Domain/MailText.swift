@@ -115,7 +115,8 @@ public struct MailText: Hashable, Sendable {
                 .english,
                 "Your account is back",
                 [
-                    "Your StreakSnap account was restored. It will not be deleted. Streaks that ended with the deletion stay ended."
+                    "Your StreakSnap account was restored. It will not be deleted.",
+                    "Your own streaks go on. Friendships, circles and streaks with friends ended with the deletion.",
                 ],
                 protectInEnglish
             )
@@ -192,7 +193,10 @@ public struct MailText: Hashable, Sendable {
             return MailText(
                 .german,
                 "Dein Konto ist wieder da",
-                ["Dein StreakSnap-Konto wurde wiederhergestellt. Streaks, die mit der Löschung endeten, bleiben beendet."],
+                [
+                    "Dein StreakSnap-Konto wurde wiederhergestellt. Es wird nicht gelöscht.",
+                    "Deine eigenen Streaks gehen weiter. Freundschaften, Gruppen und Streaks mit Freunden endeten mit der Löschung.",
+                ],
                 protectInGerman
             )
         case .purchaseReceipt(let product, let price, let order, let at):

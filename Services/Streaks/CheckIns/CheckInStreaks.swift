@@ -41,6 +41,7 @@ struct CheckInStreaks: Sendable {
         // Two first calls at once: the second waits here and finds the streak of the first.
         try await work.sql.lock(named: "check-in \(user)")
         if let stored = try await lockExisting(user, work) { return stored }
+        if let back = try await writer.reopen(of: user, kind: .checkIn, work).first { return back }
         guard let profile = try await profiles.knownHere([user], work.sql)[user], profile.status != .deleted else {
             throw ServiceError.unknownUser
         }

@@ -28,6 +28,7 @@ package enum CoreFeature {
                         Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql),
                         Migration(version: 2, name: "kinds", sql: PackageResources.V0002_kinds_sql),
                         Migration(version: 3, name: "outage_reason", sql: PackageResources.V0003_outage_reason_sql),
+                        Migration(version: 4, name: "restored_accounts", sql: PackageResources.V0004_restored_accounts_sql),
                     ]
                 ),
                 MigrationSet(

@@ -1113,6 +1113,38 @@ extension SoloStreakEnded: Wire.CMessage {
     }
 }
 
+extension SoloStreakReopened: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SoloStreakReopened" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SoloStreakReopened()
+        streaksnap__streaks__v1__solo_streak_reopened__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SoloStreakReopened.self)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.kind = SoloKind(rawValue: Int32(truncatingIfNeeded: c.pointee.kind.rawValue))
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SoloStreakReopened.self)
+        streaksnap__streaks__v1__solo_streak_reopened__init(c)
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.kind = Streaksnap__Streaks__V1__SoloKind(rawValue: .init(truncatingIfNeeded: self.kind.rawValue))
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension CoinsEarned: Wire.CMessage {
     public static var fullName: String { "streaksnap.streaks.v1.CoinsEarned" }
 

@@ -888,6 +888,22 @@ public struct SoloStreakEnded: Sendable, Equatable {
     }
 }
 
+/// The account that a streak of one person had ended with was restored: the streak goes on as if it had not ended (AU-7).
+public struct SoloStreakReopened: Sendable, Equatable {
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var kind: SoloKind = .unspecified
+    public var at: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, at: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.kind = kind
+        self.at = at
+    }
+}
+
 /// A person earned coins: billing posts each key once (BI-3).
 public struct CoinsEarned: Sendable, Equatable {
     public var userID: Kernel.UserID
@@ -1300,6 +1316,11 @@ extension CheckInUpdated: Wire.Event {
 
 extension SoloStreakEnded: Wire.Event {
     public static var subject: String { "evt.streaks.v1.SoloStreakEnded" }
+    public var aggregateID: String { streakID.description }
+}
+
+extension SoloStreakReopened: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SoloStreakReopened" }
     public var aggregateID: String { streakID.description }
 }
 

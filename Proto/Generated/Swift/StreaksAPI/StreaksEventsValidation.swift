@@ -255,6 +255,13 @@ extension SoloStreakEnded {
     }
 }
 
+extension SoloStreakReopened {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
 extension CoinsEarned {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

@@ -256,10 +256,16 @@ struct PurchaseRepository: Sendable {
         _ = try await sql.execute("UPDATE goods_operation SET is_done = true, missing = \(missing) WHERE id = \(id)")
     }
 
-    /// Leases a step that no process drives. - Returns: false when one does, or it is done.
-    func lease(_ id: OperationID, now: Instant, until lease: Instant) async throws -> Bool {
+    /// Leases a step that no process drives.
+    ///
+    /// - Parameter far: later than any lease of a process: a step with such a time has failed and waits for the job.
+    /// - Returns: false when a process drives it, or it is done.
+    func lease(_ id: OperationID, now: Instant, until lease: Instant, orLaterThan far: Instant) async throws -> Bool {
         try await database.execute(
-            "UPDATE goods_operation SET lease_until = \(lease) WHERE id = \(id) AND NOT is_done AND lease_until <= \(now)"
+            """
+            UPDATE goods_operation SET lease_until = \(lease)
+            WHERE id = \(id) AND NOT is_done AND (lease_until <= \(now) OR lease_until > \(far))
+            """
         ) > 0
     }
 

@@ -13,6 +13,8 @@ internal import StreaksAPI
 struct Purchases: Sendable {
     /// How long a step is left to the process that drives it. Driving it twice does no harm.
     static let lease = Interval.seconds(5)
+    /// How long a step that has failed waits for the job at most: someone has paid, and a freeze serves only dates that end after it came.
+    static let longestWait = Interval.minutes(1)
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
     private static let leastTime = Interval.milliseconds(300)
@@ -77,7 +79,9 @@ struct Purchases: Sendable {
             if let refusal = purchase.refusal { throw refusal }
             guard let operation = try await repository.next(of: id, repository.database) else { return purchase }
             let now = SystemClock.now()
-            if try await repository.lease(operation.id, now: now, until: now + Self.lease) {
+            let (lease, far) = (now + Self.lease, now + Self.lease + Self.lease)
+            // One that waits after failures is driven at once: who asks again must not wait for the job while all is well.
+            if try await repository.lease(operation.id, now: now, until: lease, orLaterThan: far) {
                 do { try await drive(operation, context.child(timeout: context.remaining - Self.leastTime)) } catch {
                     throw ServiceError.purchaseUnfinished
                 }
@@ -111,7 +115,8 @@ struct Purchases: Sendable {
         } catch {
             // At once, in case that only the caller's time was short; after some failures later and later.
             let (now, failures) = (SystemClock.now(), Int(operation.attempts) + 1)
-            try? await repository.release(operation.id, until: failures < 3 ? now : AskSchedule.retry(failures - 2, after: now))
+            let later = failures < 3 ? now : min(AskSchedule.retry(failures - 2, after: now), now + Self.longestWait)
+            try? await repository.release(operation.id, until: later)
             throw error
         }
     }

@@ -26,6 +26,13 @@ enum StreakConsumers {
                 (end.amount, end.runDate) = (0, day)
                 return [end]
             },
+            EventHandler(SoloStreakReopened.self, in: Fact.batch) { event, now in
+                // No break was undone; but its runs are to be read again.
+                let day = day(event.at, now)
+                var again = fact(.restored, event.kind, day, event.streakID)
+                (again.amount, again.runDate) = (0, day)
+                return [again]
+            },
             EventHandler(SoloMilestoneReached.self, in: Fact.batch) { event, _ in
                 guard event.firstTime else { return [] }
                 return [fact(.milestone, event.kind, event.date, event.streakID, bucket: event.count)]

@@ -17,7 +17,10 @@ struct AccountConsumers: Sendable {
     var handlers: [EventHandler] {
         [
             EventHandler(AccountDeleted.self) { event, work in
-                try await endAll(of: event.userID, work)
+                try await endAll(of: event.userID, canComeBack: true, work)
+            },
+            EventHandler(AccountRestored.self) { event, work in
+                try await writer.reopen(of: event.userID, work)
             },
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .suspend || event.action == .ban else { return }
@@ -59,10 +62,13 @@ struct AccountConsumers: Sendable {
     }
 
     /// Ends every streak of a user, broken by no one. A team goes on without them.
-    func endAll(of user: UserID, _ work: UnitOfWork) async throws {
+    ///
+    /// - Parameter canComeBack: those of one person go on when the account is restored (`StreakWriter.reopen`).
+    func endAll(of user: UserID, canComeBack: Bool = false, _ work: UnitOfWork) async throws {
         let kinds = StreakKind.allCases
         let shared = try await store.unendedIDs(of: user, kinds: kinds.filter(\.hasChangingMembers), work.sql)
-        try await end(try await store.unendedIDs(of: user, kinds: kinds.filter { !$0.hasChangingMembers }, work.sql), work)
+        let fixed = try await store.unendedIDs(of: user, kinds: kinds.filter { !$0.hasChangingMembers }, work.sql)
+        try await end(fixed, canComeBack: canComeBack, work)
         let teams = try await store.lock(shared, work.sql)
         for outcome in try await writer.apply(.leave(user), toEach: teams, work) { _ = try outcome.get() }
     }
@@ -74,13 +80,18 @@ struct AccountConsumers: Sendable {
         let running = try await store.lock(try await store.activeIDs(of: user, kinds: kinds, work.sql), work.sql)
         let changes = try await writer.apply(.breakOff(by: user), toEach: running, work).map { try $0.get() }
         guard isForGood else { return }
+        // Of an account that was deleted before.
+        try await EndedAccountRepository.forget(user, work.sql)
         // Read again by `end`: what the first change has emitted must not be emitted twice.
         try await end(changes.filter { $0.change.state.status == .active }.map(\.row.id), work)
     }
 
     /// Ends streaks together: the totals of a user are counted once, however many they are.
-    private func end(_ streaks: [StreakID], _ work: UnitOfWork) async throws {
+    private func end(_ streaks: [StreakID], canComeBack: Bool = false, _ work: UnitOfWork) async throws {
         let stored = try await store.lock(streaks, work.sql)
+        if canComeBack {
+            try EndedAccountRepository.keepKeys(of: stored.filter { $0.row.kind.isOfOnePerson }.map(\.row.id), work.sql)
+        }
         for outcome in try await writer.apply(.end, toEach: stored, work) { _ = try outcome.get() }
     }
 }

@@ -30,9 +30,13 @@ package struct SoloEvents: StreakKindEvents {
             ]
         }
         let maker = SoloEvent(streak, change)
-        return change.change.effects.flatMap { effect in
-            [maker.event(effect)].compactMap { $0 } + maker.freezeEvents(effect)
-        }
+        let reopened: [any Event] =
+            change.row.status == .ended && change.change.state.status != .ended
+            ? [SoloStreakReopened(streakID: streak.id, userID: user, kind: streak.kind, at: change.now)] : []
+        return reopened
+            + change.change.effects.flatMap { effect in
+                [maker.event(effect)].compactMap { $0 } + maker.freezeEvents(effect)
+            }
     }
 }
 

@@ -56,6 +56,9 @@ public enum StreakCommand: Hashable, Sendable {
     case unarchive
     /// The friendship or an account has ended (SO-4, AU-7).
     case end
+    /// The account that the streak has ended with is restored (AU-7): the streak goes on as if it had not ended, and what was missed
+    /// meanwhile is settled. Nothing happens when it has not ended.
+    case reopen
     /// A moderator has shut a participant's account: the streak breaks by them (SO-9).
     case breakOff(by: UserID)
     /// Nothing but settling what is due.
@@ -194,6 +197,7 @@ extension StreakLedger {
         case .unarchive: try unarchive(policy, settled)
         case .edit: break
         case .end: if endedAt == nil { endedAt = now }
+        case .reopen: endedAt = nil
         case .settle: break
         }
         return nil

@@ -51,6 +51,9 @@ public enum StreakKind: Int32, CaseIterable, Hashable, Sendable {
     /// Whether it is one user's.
     public var isSolo: Bool { Self.solo.contains(self) }
 
+    /// Whether it has one member for as long as it lives: check-in, the typed ones, habits.
+    public var isOfOnePerson: Bool { isSolo || self == .habit }
+
     /// Whether members may join and leave while the streak runs. For other kinds they are fixed at the start.
     public var hasChangingMembers: Bool { self == .team }
 }

@@ -1357,6 +1357,51 @@ void   streaksnap__streaks__v1__solo_streak_ended__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_ended__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__solo_streak_reopened__init
+                     (Streaksnap__Streaks__V1__SoloStreakReopened         *message)
+{
+  static const Streaksnap__Streaks__V1__SoloStreakReopened init_value = STREAKSNAP__STREAKS__V1__SOLO_STREAK_REOPENED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__solo_streak_reopened__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_reopened__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__solo_streak_reopened__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_reopened__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__solo_streak_reopened__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_reopened__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SoloStreakReopened *
+       streaksnap__streaks__v1__solo_streak_reopened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SoloStreakReopened *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__solo_streak_reopened__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__solo_streak_reopened__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakReopened *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__solo_streak_reopened__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__coins_earned__init
                      (Streaksnap__Streaks__V1__CoinsEarned         *message)
 {
@@ -5037,6 +5082,83 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_ended__des
   streaksnap__streaks__v1__solo_streak_ended__field_indices_by_name,
   1,  streaksnap__streaks__v1__solo_streak_ended__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__solo_streak_reopened__field_descriptors[4] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakReopened, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakReopened, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakReopened, kind),
+    &streaksnap__streaks__v1__solo_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SoloStreakReopened, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__solo_streak_reopened__field_indices_by_name[] = {
+  3,   /* field[3] = at */
+  2,   /* field[2] = kind */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__solo_streak_reopened__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_reopened__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SoloStreakReopened",
+  "SoloStreakReopened",
+  "Streaksnap__Streaks__V1__SoloStreakReopened",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SoloStreakReopened),
+  4,
+  streaksnap__streaks__v1__solo_streak_reopened__field_descriptors,
+  streaksnap__streaks__v1__solo_streak_reopened__field_indices_by_name,
+  1,  streaksnap__streaks__v1__solo_streak_reopened__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__solo_streak_reopened__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__coins_earned__field_descriptors[5] =

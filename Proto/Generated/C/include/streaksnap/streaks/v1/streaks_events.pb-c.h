@@ -46,6 +46,7 @@ typedef struct Streaksnap__Streaks__V1__ProtectionUsed Streaksnap__Streaks__V1__
 typedef struct Streaksnap__Streaks__V1__ProtectionReturned Streaksnap__Streaks__V1__ProtectionReturned;
 typedef struct Streaksnap__Streaks__V1__CheckInUpdated Streaksnap__Streaks__V1__CheckInUpdated;
 typedef struct Streaksnap__Streaks__V1__SoloStreakEnded Streaksnap__Streaks__V1__SoloStreakEnded;
+typedef struct Streaksnap__Streaks__V1__SoloStreakReopened Streaksnap__Streaks__V1__SoloStreakReopened;
 typedef struct Streaksnap__Streaks__V1__CoinsEarned Streaksnap__Streaks__V1__CoinsEarned;
 typedef struct Streaksnap__Streaks__V1__CircleCheckedIn Streaksnap__Streaks__V1__CircleCheckedIn;
 typedef struct Streaksnap__Streaks__V1__TeamStreakStarted Streaksnap__Streaks__V1__TeamStreakStarted;
@@ -560,6 +561,19 @@ struct  Streaksnap__Streaks__V1__SoloStreakEnded
 };
 #define STREAKSNAP__STREAKS__V1__SOLO_STREAK_ENDED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_ended__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SoloStreakReopened
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  Streaksnap__Streaks__V1__SoloKind kind;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__STREAKS__V1__SOLO_STREAK_REOPENED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__solo_streak_reopened__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__SOLO_KIND__SOLO_KIND_UNSPECIFIED, NULL }
 
 
@@ -1347,6 +1361,25 @@ Streaksnap__Streaks__V1__SoloStreakEnded *
 void   streaksnap__streaks__v1__solo_streak_ended__free_unpacked
                      (Streaksnap__Streaks__V1__SoloStreakEnded *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SoloStreakReopened methods */
+void   streaksnap__streaks__v1__solo_streak_reopened__init
+                     (Streaksnap__Streaks__V1__SoloStreakReopened         *message);
+size_t streaksnap__streaks__v1__solo_streak_reopened__get_packed_size
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened   *message);
+size_t streaksnap__streaks__v1__solo_streak_reopened__pack
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__solo_streak_reopened__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SoloStreakReopened   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SoloStreakReopened *
+       streaksnap__streaks__v1__solo_streak_reopened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__solo_streak_reopened__free_unpacked
+                     (Streaksnap__Streaks__V1__SoloStreakReopened *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__CoinsEarned methods */
 void   streaksnap__streaks__v1__coins_earned__init
                      (Streaksnap__Streaks__V1__CoinsEarned         *message);
@@ -1667,6 +1700,9 @@ typedef void (*Streaksnap__Streaks__V1__CheckInUpdated_Closure)
 typedef void (*Streaksnap__Streaks__V1__SoloStreakEnded_Closure)
                  (const Streaksnap__Streaks__V1__SoloStreakEnded *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SoloStreakReopened_Closure)
+                 (const Streaksnap__Streaks__V1__SoloStreakReopened *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__CoinsEarned_Closure)
                  (const Streaksnap__Streaks__V1__CoinsEarned *message,
                   void *closure_data);
@@ -1744,6 +1780,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_used
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__protection_returned__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__check_in_updated__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__solo_streak_reopened__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__coins_earned__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__circle_checked_in__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__team_streak_started__descriptor;
