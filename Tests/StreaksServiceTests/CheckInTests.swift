@@ -107,6 +107,32 @@ struct CheckInTests {
         }
     }
 
+    /// The change that settles the date spends the freeze and returns it at once.
+    @Test func `a late check-in before anyone has looked leaves no freeze in the log`() async throws {
+        try await withCheckIns { life in
+            try await life.live(2)
+            life.clock.set(moment("2026-01-08T02:00:00Z"))
+            #expect(try await life.checkIn(at: moment("2026-01-07T23:00:00Z")).streak?.currentStreak == 3)
+            let status = try await life.status()
+            #expect(status.freezesAvailable == 1)
+            #expect(status.freezeInfo?.lastFreezeUsedDate == nil && status.freezeInfo?.freezesUsedThisWeek == 0)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a late check-in counts for its date before there was any`(isRecordedFirst: Bool) async throws {
+        try await withCheckIns(at: "2026-01-06T02:00:00Z") { life in
+            if !isRecordedFirst { #expect(try await life.checkIn().streak?.currentStreak == 1) }
+            let late = try await life.checkIn(3, at: moment("2026-01-05T23:00:00Z"))
+            #expect(late.streak?.isFirstCheckInToday == true && late.trackingEntry?.trackingDate == day("2026-01-05"))
+            if isRecordedFirst { #expect(try await life.checkIn().streak?.isFirstCheckInToday == true) }
+            let status = try await life.status()
+            #expect(status.currentStreak == 2 && status.lastCheckInDate == day("2026-01-06") && status.freezesAvailable == 1)
+            life.clock.set(moment("2026-01-07T09:00:00Z"))
+            #expect(try await life.checkIn().milestone?.milestoneType == "day_3")
+        }
+    }
+
     @Test func `two devices at midnight count once`() async throws {
         try await withCheckIns(at: "2026-01-05T23:59:59Z") { life in
             try await withThrowingTaskGroup(of: Bool.self) { tasks in

@@ -74,6 +74,21 @@ struct RewardTests {
         }
     }
 
+    /// Nobody looked in between: one change spends the freeze and returns it.
+    @Test func `a freeze that a late check-in gives back at once holds no date`() async throws {
+        try await withCheckIns { world in
+            let ann = try await world.person(1)
+            let streak = try await world.start(ann, freezes: 1)
+            try await world.checkIn(ann)
+            world.clock.set(moment("2026-05-03T01:00:00Z"))
+            let captured = moment("2026-05-02T23:00:00Z")
+            try await world.apply(.contribute(ann, receivedAt: world.clock.now(), capturedAt: captured), to: streak)
+            let badges = try await world.getBadges(ann)
+            #expect(badges.badges.first { $0.id == "ice_warrior" }?.progress == 0)
+            #expect(badges.badges.first { $0.id == "consistency" }?.progress == 2)
+        }
+    }
+
     @Test func `freezes that were bought count for Investor, each purchase once`() async throws {
         try await withCheckIns { world in
             let ann = try await world.person(1)

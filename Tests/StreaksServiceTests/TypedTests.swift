@@ -156,6 +156,20 @@ struct TypedTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a late activity counts for its date before there was any`(isRecordedFirst: Bool) async throws {
+        try await withTyped { world in
+            try await world.go(to: "2026-01-06T03:00:00Z")
+            if !isRecordedFirst { #expect(try await world.record().date == day("2026-01-06")) }
+            let late = try await world.record(capturedAt: moment("2026-01-05T22:00:00Z"))
+            #expect(late.date == day("2026-01-05") && !late.alreadyRecorded)
+            if isRecordedFirst { #expect(try await world.record().date == day("2026-01-06")) }
+            #expect(try await world.record(capturedAt: moment("2026-01-05T22:00:00Z")).alreadyRecorded)
+            let streak = try await world.streak()
+            #expect(streak.currentStreak == 2 && streak.streakStartDate == day("2026-01-05"))
+        }
+    }
+
     @Test func `a month excuses one date, the next break ends the run, and the history says so`() async throws {
         try await withTyped { world in
             try await world.recordDaily(5...11)

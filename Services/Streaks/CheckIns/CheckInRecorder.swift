@@ -62,7 +62,8 @@ struct CheckInRecorder: Sendable {
         async throws
         -> RecordedReport
     {
-        let stored = try await streaks.locked(queued.streak, of: user, first: .init(receivedAt: receivedAt), work)
+        let begun = StreakWriter.FirstActivity(receivedAt: receivedAt, capturedAt: report.capturedAt)
+        let stored = try await streaks.locked(queued.streak, of: user, first: begun, work)
         let facts = try CheckInFacts(try await queued.facts.rows())
         let activities = report.activities(stepsGoal: facts.stepsGoal)
         let written = try await contribute(report, activities, stored, user, receivedAt, work)
@@ -134,7 +135,13 @@ struct CheckInRecorder: Sendable {
         _ receivedAt: Instant,
         _ work: UnitOfWork
     ) async throws -> PlannedChange {
-        let command = StreakCommand.contribute(user, receivedAt: receivedAt, capturedAt: report.capturedAt)
+        let activity = StreakWriter.FirstActivity(receivedAt: receivedAt, capturedAt: report.capturedAt)
+        let zones = stored.ledger.participants.first?.zones ?? ZoneHistory(.utc)
+        let command = StreakCommand.contribute(
+            user,
+            receivedAt: activity.received(in: stored.ledger, by: zones, streaks.policy),
+            capturedAt: report.capturedAt
+        )
         if !activities.isEmpty {
             do { return try await streaks.writer.apply(command, to: stored, work) } catch let refusal as ServiceError
                 where refusal.reason == "ALREADY_POSTED"

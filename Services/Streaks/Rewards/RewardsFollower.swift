@@ -41,7 +41,11 @@ extension RewardsFollower {
             for effect in change.change.effects {
                 switch effect {
                 case .freezeSpent(let date, _, _, _): spent.append(FrozenDate(user: user, date: date))
-                case .freezeReturned(let date): returned.append(FrozenDate(user: user, date: date))
+                case .freezeReturned(let date):
+                    // Also what this change has spent itself: a late check-in that settles its date is no frozen date.
+                    let frozen = FrozenDate(user: user, date: date)
+                    spent.removeAll { $0 == frozen }
+                    returned.append(frozen)
                 default: break
                 }
             }

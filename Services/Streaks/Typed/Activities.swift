@@ -27,7 +27,8 @@ struct Activities: Sendable {
         _ work: UnitOfWork
     ) async throws -> Recorded {
         let policy = writer.policy(for: kind)
-        let streak = try await writer.solo(kind, of: user, first: .init(receivedAt: receivedAt), work)
+        let first = StreakWriter.FirstActivity(receivedAt: receivedAt, capturedAt: capturedAt)
+        let streak = try await writer.solo(kind, of: user, first: first, work)
         guard let zones = streak.ledger.participants.first?.zones else { throw ServiceError.internal }
         let claimed = zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
         // A time in the future is refused before anything else is looked at.
@@ -40,7 +41,8 @@ struct Activities: Sendable {
                 date: claimed
             )
         }
-        let command = StreakCommand.contribute(user, receivedAt: receivedAt, capturedAt: capturedAt)
+        let received = isPlausible ? first.received(in: streak.ledger, by: zones, policy) : receivedAt
+        let command = StreakCommand.contribute(user, receivedAt: received, capturedAt: capturedAt)
         let change = try await writer.apply(command, to: streak, work)
         return Recorded(change: change, streak: streak, state: change.change.state, date: change.change.creditedTo ?? claimed)
     }
@@ -56,7 +58,7 @@ struct Activities: Sendable {
         // The time that claims the date: its end by the user's clock, when it is over.
         let captured = zones.date(at: receivedAt) > date ? zones.end(of: date) - .seconds(1) : nil
         // Before the first date it is what the streak would have begun with.
-        let received = date < streak.ledger.firstDate ? first.beginning(zones) : receivedAt
+        let received = date < streak.ledger.firstDate ? first.beginning(zones, writer.policy(for: kind)) : receivedAt
         let command = StreakCommand.contribute(user, receivedAt: received, capturedAt: captured)
         do { try await writer.apply(command, to: streak, work) } catch let refusal as ServiceError where refusal.isOfTheStreak {
             return

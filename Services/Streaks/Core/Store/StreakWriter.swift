@@ -50,13 +50,26 @@ package struct StreakWriter: Sendable {
     package struct FirstActivity: Sendable {
         let receivedAt: Instant
         let date: CalendarDate?
+        let capturedAt: Instant?
 
-        /// - Parameter date: what it is credited to, when that is not the date of its receipt.
-        package init(receivedAt: Instant, date: CalendarDate? = nil) { (self.receivedAt, self.date) = (receivedAt, date) }
+        /// - Parameters:
+        ///   - date: what it is credited to, when that is known and not the date of its receipt.
+        ///   - capturedAt: when it happened by the client's clock: it is credited to the date that this claims (SD-2).
+        package init(receivedAt: Instant, date: CalendarDate? = nil, capturedAt: Instant? = nil) {
+            (self.receivedAt, self.date, self.capturedAt) = (receivedAt, date, capturedAt)
+        }
 
         /// An instant of its date by the author's clock.
-        package func beginning(_ zones: ZoneHistory) -> Instant {
-            min(receivedAt, date.map { zones.end(of: $0) - .seconds(1) } ?? receivedAt)
+        package func beginning(_ zones: ZoneHistory, _ policy: StreakPolicy) -> Instant {
+            let credited = date ?? zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+            return credited < zones.date(at: receivedAt) ? zones.end(of: credited) - .seconds(1) : receivedAt
+        }
+
+        /// What counts as its receipt in a streak that has begun: one that is credited to the date before the first is what the streak
+        /// would have begun with, and the start moves back to it. Any other was received when it was.
+        package func received(in ledger: StreakLedger, by zones: ZoneHistory, _ policy: StreakPolicy) -> Instant {
+            let credited = date ?? zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+            return credited.advanced(by: 1) == ledger.firstDate ? beginning(zones, policy) : receivedAt
         }
     }
 
@@ -72,7 +85,7 @@ package struct StreakWriter: Sendable {
     ) async throws -> StreakID {
         let zones = try await ZoneRepository.histories(of: new.members, work.sql)
         let plans = policy(for: new.kind).asksForPlans ? try await PlanRepository.histories(of: new.members, work.sql) : [:]
-        let begin = new.first?.beginning(new.members.first.flatMap { zones[$0] } ?? ZoneHistory(.utc))
+        let begin = new.first?.beginning(new.members.first.flatMap { zones[$0] } ?? ZoneHistory(.utc), policy(for: new.kind))
         let start = min(work.now, begin ?? new.startedAt ?? work.now)
         let grants = new.freezes > 0 ? [StreakLedger.FreezeGrant(at: start, count: new.freezes)] : []
         let ledger = StreakLedger(
