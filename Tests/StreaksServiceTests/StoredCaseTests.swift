@@ -66,7 +66,7 @@ import Wire
                     try await world.consume(event, by: [EntitlementReplica().handler(changed: accounts.entitlementsChanged)])
                 }
                 return nil
-            case .join(let user, let zones):
+            case .join(let user, let zones, _):
                 return try await world.work.run(trace: "", requestID: "") { work in
                     _ = try await ZoneRepository.add(zones.zone(at: now), of: user, since: now - .days(400), work.sql)
                     guard let stored = try await writer.store.lock([id], work.sql).first else { throw ServiceError.internal }

@@ -64,6 +64,19 @@ struct TeamTests {
         }
     }
 
+    @Test func `who joins before midnight counts from the next date, although the event comes after it`() async throws {
+        try await withWorld(at: "2026-05-01T20:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben, cem) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            try await teams.set(Self.circle, 1, [ann, ben])
+            for user in [ann, ben] { try await teams.checkIn(user, Self.circle) }
+            world.clock.set(moment("2026-05-02T00:00:10Z"))
+            try await teams.set(Self.circle, 2, [ann, ben, cem], joinedAt: moment("2026-05-01T23:59:50Z"))
+            let checkIn = try await teams.checkIn(cem, Self.circle)
+            #expect(checkIn.counted && checkIn.date == day("2026-05-02") && checkIn.contributed == 1, "\(checkIn)")
+        }
+    }
+
     @Test func `a missed date is reminded of, has a grace once in 7 dates, and breaks then`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let teams = Teams(world)

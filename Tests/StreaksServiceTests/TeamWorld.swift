@@ -58,9 +58,14 @@ struct Teams: Sendable {
 
     /// A state of a circle; what `social` knows from then on.
     @discardableResult
-    func set(_ id: CircleID, _ version: Int64, _ members: [UserID], deleted: Bool = false, tell: Bool = true) async throws
-        -> CircleState
-    {
+    func set(
+        _ id: CircleID,
+        _ version: Int64,
+        _ members: [UserID],
+        joinedAt: Instant? = nil,
+        deleted: Bool = false,
+        tell: Bool = true
+    ) async throws -> CircleState {
         let state = CircleState(
             circleID: id,
             version: version,
@@ -70,7 +75,7 @@ struct Teams: Sendable {
                 CircleStateMember(
                     userID: user,
                     role: index == 0 ? .owner : .member,
-                    joinedAt: world.clock.now() + .seconds(Int64(index))
+                    joinedAt: (joinedAt ?? world.clock.now()) + .seconds(Int64(index))
                 )
             }
         )

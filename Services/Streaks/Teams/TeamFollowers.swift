@@ -59,10 +59,14 @@ package struct TeamCircles: CircleFollower {
         guard let stored = try await writer.store.lock([team.streak], work.sql).first else { throw ServiceError.internal }
         let (before, now) = (Set(stored.ledger.presentMembers), Set(circle.members.map(\.user)))
         for user in before.subtracting(now).sorted() { try await apply(.leave(user), to: team.streak, writer, work) }
-        let joined = now.subtracting(before).sorted()
+        let joined = circle.members.filter { !before.contains($0.user) }.sorted { ($0.joinedAt, $0.user) < ($1.joinedAt, $1.user) }
         guard !joined.isEmpty else { return }
-        let zones = try await ZoneRepository.histories(of: joined, work.sql)
-        for user in joined { try await apply(.join(user, zones[user] ?? ZoneHistory(.utc)), to: team.streak, writer, work) }
+        let zones = try await ZoneRepository.histories(of: joined.map(\.user), work.sql)
+        for member in joined {
+            let zones = zones[member.user] ?? ZoneHistory(.utc)
+            // Who has joined before midnight counts from the next date on, whenever the event comes.
+            try await apply(.join(member.user, zones, at: member.joinedAt), to: team.streak, writer, work)
+        }
     }
 
     private func start(_ circle: ReplicatedCircle, _ writer: StreakWriter, _ work: UnitOfWork) async throws {

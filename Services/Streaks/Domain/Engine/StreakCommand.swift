@@ -33,8 +33,9 @@ public enum StreakCommand: Hashable, Sendable {
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
     /// this id already. `receivedAt`: see `happenedAt`.
     case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
-    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one.
-    case join(UserID, ZoneHistory)
+    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the circle; see
+    /// `happenedAt`.
+    case join(UserID, ZoneHistory, at: Instant? = nil)
     /// A member leaves a team. Nothing happens when they have left.
     case leave(UserID)
     /// A user's plan is another from now on: dates that are over and counts that are reached keep what they came to.
@@ -66,13 +67,14 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received. It is done as of then, unless the streak was settled later: what has come before midnight and
+    /// When a contribution, a pause or a protection was received, or a circle was joined. It is done as of then, unless the streak was settled later: what has come before midnight and
     /// is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of when it is written.
     public var happenedAt: Instant? {
         switch self {
         case .contribute(_, let receivedAt, _): receivedAt
         case .pause(_, let receivedAt): receivedAt
         case .protect(_, _, _, let receivedAt): receivedAt
+        case .join(_, _, let joinedAt): joinedAt
         default: nil
         }
     }
@@ -183,7 +185,7 @@ extension StreakLedger {
             try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
         case .protect(let kind, let until, let id, _): try protect(kind, until: until, id, policy, settled)
-        case .join(let user, let zones): try join(user, zones, at: now)
+        case .join(let user, let zones, _): try join(user, zones, at: now)
         case .leave(let user): try leave(user, at: now)
         case .changePlan(let user, let isPremium, let until):
             guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
