@@ -59,7 +59,9 @@ package struct TeamCircles: CircleFollower {
         guard let stored = try await writer.store.lock([team.streak], work.sql).first else { throw ServiceError.internal }
         let (before, now) = (Set(stored.ledger.presentMembers), Set(circle.members.map(\.user)))
         for user in before.subtracting(now).sorted() { try await apply(.leave(user), to: team.streak, writer, work) }
-        let joined = circle.members.filter { !before.contains($0.user) }.sorted { ($0.joinedAt, $0.user) < ($1.joinedAt, $1.user) }
+        let joined = circle.members.filter { !before.contains($0.user) }.sorted {
+            ($0.joinedAt, $0.user) < ($1.joinedAt, $1.user)
+        }
         guard !joined.isEmpty else { return }
         let zones = try await ZoneRepository.histories(of: joined.map(\.user), work.sql)
         for member in joined {

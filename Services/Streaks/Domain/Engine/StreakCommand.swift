@@ -67,8 +67,9 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received, or a circle was joined. It is done as of then, unless the streak was settled later: what has come before midnight and
-    /// is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of when it is written.
+    /// When a contribution, a pause or a protection was received, or a circle was joined. It is done as of then, unless the streak was settled
+    /// later: what has come before midnight and is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of
+    /// when it is written.
     public var happenedAt: Instant? {
         switch self {
         case .contribute(_, let receivedAt, _): receivedAt
