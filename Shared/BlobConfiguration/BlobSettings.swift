@@ -1,4 +1,5 @@
 public import BlobStore
+internal import Kernel
 public import Logging
 public import Runtime
 
@@ -43,7 +44,10 @@ public enum BlobSettings {
         switch try settings.get(kind) {
         case "local":
             let store = LocalBlobStore(folder: try settings.get(folder), logger: logger)
-            try await store.prepare()
+            do { try await store.prepare() } catch let error as ServiceError {
+                // What the system says is in the log. A folder that is mounted later is there at the next start.
+                throw ServiceError(error.code, error.reason, "The folder of \(folder.argument) cannot be used.")
+            }
             return store
         case "s3":
             return try await S3Settings.store(settings, spoolFolder: try settings.get(spoolFolder), logger: logger)

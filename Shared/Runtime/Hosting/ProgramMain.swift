@@ -1,3 +1,4 @@
+internal import Bus
 private import Glibc
 internal import Kernel
 public import Logging
@@ -99,6 +100,7 @@ public enum ProgramMain {
     }
 
     private static func serve<P: Program>(_: P.Type, _ settings: Settings) async throws {
+        try settings.checkAll()
         Scheduling.preferThroughput()
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
@@ -131,6 +133,10 @@ public enum ProgramMain {
         do { try await body() } catch let error as Settings.Invalid {
             Console.error("\(name): \(error)\n")
             exit(64)
+        } catch let error as BusConnectionError where !error.isPassing {
+            // 1 and not 64: while passwords are changed, the broker's may be the new one already, or still the old one.
+            Console.error("\(name): could not start: \(error) (--nats-user, --nats-password)\n")
+            exit(1)
         } catch {
             Console.error("\(name): \(failure.map { "\($0): " } ?? "")\((error as? ServiceError)?.message ?? "\(error)")\n")
             exit(1)
