@@ -145,12 +145,23 @@ public enum ProgramMain {
 
 }
 
-/// SIGTERM and SIGINT, which ask a program to stop.
+/// SIGTERM, SIGINT, and SIGHUP of a terminal that is closed, which ask a program to stop. Under `nohup` SIGHUP stays ignored.
 public struct StopSignals: Sendable {
     private let signals: UnixSignalsSequence
 
     /// From now on these signals do not end the process, but `first` returns. To be made before the program says that it runs.
-    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+    public init() async {
+        signals =
+            Self.ignoresHangUp
+            ? await UnixSignalsSequence(trapping: .sigterm, .sigint)
+            : await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    }
+
+    private static var ignoresHangUp: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     /// Returns at the first signal, also at one that came since the trap was set. To be called once.
     public func first() async {
