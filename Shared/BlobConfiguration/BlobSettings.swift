@@ -56,6 +56,21 @@ public enum BlobSettings {
     }
 }
 
+extension BlobSettings {
+    /// The key that signs links, for who verifies them too.
+    ///
+    /// - Throws: `Settings.Invalid` when there is none, or it has less than 32 characters.
+    public static func linkSecret(_ settings: Settings) throws -> String {
+        let secret = try settings.get(signingKey)
+        try check(linkSecret: secret)
+        return secret
+    }
+
+    static func check(linkSecret: String) throws {
+        guard linkSecret.utf8.count >= 32 else { throw signingKey.invalid("must have at least 32 characters.") }
+    }
+}
+
 extension Setting {
     /// The error for an invalid value of this setting.
     func invalid(_ problem: String) -> Settings.Invalid { Settings.Invalid("\(names) \(problem)") }
