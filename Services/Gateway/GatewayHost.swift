@@ -150,7 +150,7 @@ public final class GatewayHost: Program {
         _ tracer: Tracer
     ) async throws -> GatewayResponder {
         let blobs = try await BlobSettings.store(settings, logger: logger)
-        let secret = Array(try settings.get(BlobSettings.signingKey).utf8)
+        let secret = Array(try BlobSettings.linkSecret(settings).utf8)
         let bodyTimeout = Duration.seconds(try settings.get(GatewaySettings.bodyTimeout))
         var clockRoutes: ClockRoutes?
         if let clock = clock as? DevelopmentClock {

@@ -4,36 +4,47 @@ public import Runtime
 /// What an operator can set on the gateway beyond what every executable has.
 public enum GatewaySettings {
     /// Port of the public API.
-    public static let port = Setting("http.port", default: 8080, help: "Port of the public API; 0 picks a free one.")
+    public static let port = Setting(
+        "http.port",
+        default: 8080,
+        in: 0...65_535,
+        help: "Port of the public API; 0 picks a free one."
+    )
     static let host = Setting("http.host", default: "127.0.0.1", help: "Address the public API listens on.")
     static let idleTimeout = Setting(
         "http.idle-timeout",
         default: 60,
+        in: 1...86_400,
         help: "Seconds after which a connection on which nothing moves is closed."
     )
     static let bodyTimeout = Setting(
         "http.body-timeout",
         default: 120,
+        in: 1...86_400,
         help: "Seconds a request's body may take to arrive; a large one a second for each 125 kB."
     )
     static let maxConnections = Setting(
         "http.max-connections",
         default: 20_000,
+        in: 1...1_000_000,
         help: "Connections served at once; more wait to be accepted."
     )
     static let maxStreams = Setting(
         "http.max-streams",
         default: 15_000,
+        in: 0...1_000_000,
         help: "Streams of server-sent events that are open at once; more are answered UNAVAILABLE. Each is a connection."
     )
     static let maxInFlight = Setting(
         "http.max-in-flight",
         default: 2_048,
+        in: 1...1_000_000,
         help: "Requests handled at once; more are answered UNAVAILABLE at once."
     )
     static let drainTimeout = Setting(
         "http.drain-timeout",
         default: 30,
+        in: 0...86_400,
         help: "Seconds an idle connection is kept when the gateway stops; what it sends until then is answered."
     )
     static let trustedProxies = Setting(
@@ -49,12 +60,14 @@ public enum GatewaySettings {
     static let userRate = Setting(
         "http.user-rate",
         default: 20,
+        in: 0...1_000_000,
         help:
             "Requests a second one user may make in the long run; ten seconds' worth at once. 0: no limit. Some count as several."
     )
     static let addressRate = Setting(
         "http.address-rate",
         default: 200,
+        in: 0...1_000_000,
         help: "The same for everything that comes from one address (IPv6: one /64)."
     )
     static let services = Setting(
@@ -66,6 +79,7 @@ public enum GatewaySettings {
     static let readyTimeout = Setting(
         "gateway.ready-timeout",
         default: 10,
+        in: 0...86_400,
         help: "Seconds to wait at the start for routes, signing keys and revocations before listening without them."
     )
 

@@ -12,7 +12,7 @@ public struct BlobLinks: Sendable {
     /// - Parameter base: the public address before `/media/…`; empty for relative links.
     /// - Throws: `Settings.Invalid` for a secret below 32 characters.
     public init(secret: String, base: String) throws {
-        guard secret.utf8.count >= 32 else { throw Settings.Invalid("--media-signing-key must have at least 32 characters.") }
+        try BlobSettings.check(linkSecret: secret)
         signer = SignedURL(secret: Array(secret.utf8))
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
     }

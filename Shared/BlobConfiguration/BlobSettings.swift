@@ -1,4 +1,5 @@
 public import BlobStore
+internal import Kernel
 public import Logging
 public import Runtime
 
@@ -43,12 +44,30 @@ public enum BlobSettings {
         switch try settings.get(kind) {
         case "local":
             let store = LocalBlobStore(folder: try settings.get(folder), logger: logger)
-            try await store.prepare()
+            do { try await store.prepare() } catch let error as ServiceError {
+                // What the system says is in the log. A folder that is mounted later is there at the next start.
+                throw ServiceError(error.code, error.reason, "The folder of \(folder.argument) cannot be used.")
+            }
             return store
         case "s3":
             return try await S3Settings.store(settings, spoolFolder: try settings.get(spoolFolder), logger: logger)
         default: throw kind.invalid("must be local or s3.")
         }
+    }
+}
+
+extension BlobSettings {
+    /// The key that signs links, for who verifies them too.
+    ///
+    /// - Throws: `Settings.Invalid` when there is none, or it has less than 32 characters.
+    public static func linkSecret(_ settings: Settings) throws -> String {
+        let secret = try settings.get(signingKey)
+        try check(linkSecret: secret)
+        return secret
+    }
+
+    static func check(linkSecret: String) throws {
+        guard linkSecret.utf8.count >= 32 else { throw signingKey.invalid("must have at least 32 characters.") }
     }
 }
 

@@ -67,7 +67,7 @@ final class BlobWriter: Sendable {
     /// Makes the bytes durable and gives the file its name, replacing any file of that name.
     func commit(to path: String) throws -> (size: Int64, sha256: [UInt8], modified: Instant) {
         try state.withLock { state in
-            guard fchmod(state.descriptor, 0o644) == 0, fsync(state.descriptor) == 0 else { throw FileError.last("fsync", path) }
+            guard fchmod(state.descriptor, 0o640) == 0, fsync(state.descriptor) == 0 else { throw FileError.last("fsync", path) }
             var status = stat()
             guard fstat(state.descriptor, &status) == 0 else { throw FileError.last("fstat", path) }
             try Self.rename(state.path ?? "", to: path)

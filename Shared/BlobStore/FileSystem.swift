@@ -34,9 +34,9 @@ enum FileSystem {
         guard fsync(descriptor) == 0 else { throw .last("fsync", path) }
     }
 
-    /// Creates a folder and its parents, durably.
+    /// Creates a folder and its parents, durably. Others than its owner and group may not enter it: not everything in it is public.
     static func makeFolder(_ path: String) throws(FileError) {
-        if mkdir(path, 0o755) == 0 { return try syncFolder(parent(of: path)) }
+        if mkdir(path, 0o750) == 0 { return try syncFolder(parent(of: path)) }
         switch errno {
         case EEXIST:
             var status = stat()
@@ -45,7 +45,7 @@ enum FileSystem {
         case ENOENT where parent(of: path) != path:
             try makeFolder(parent(of: path))
             // Another process may be creating the same folder.
-            guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw .last("mkdir", path) }
+            guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("mkdir", path) }
             try syncFolder(parent(of: path))
         default: throw .last("mkdir", path)
         }

@@ -62,6 +62,13 @@ struct Connector: Sendable {
     /// Why connecting failed.
     struct Refusal: Error {
         let reason: String
+
+        /// Whether nobody answered: the attempt ended by its own limit, or by the kernel's. libpq has no code for that. Its texts are
+        /// English unless a program sets its locale, which ours do not; those of the kernel are in the same language.
+        var isSilence: Bool {
+            reason.contains("timeout expired")
+                || [ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH].contains { reason.contains(String(cString: strerror($0))) }
+        }
     }
 
     /// Statements find their rows by index, whatever the statistics say. Those of a young table say that it is empty, and a plan

@@ -49,8 +49,11 @@ extension Reactor {
         probes += 1
         let (number, mailbox, connector) = (probes, mailbox, connector)
         let isOnItsWay = spawnThread(named: "database-probe") {
-            // Any answer will do, a refusal too.
-            if case .success(let handle) = connector.connect() { handle.close() }
+            // Any answer will do, a refusal too. Without one the probe ends by its own time.
+            switch connector.connect() {
+            case .success(let handle): handle.close()
+            case .failure(let refusal): if refusal.isSilence { return }
+            }
             _ = mailbox.post(.probed(number))
         }
         // Without a thread for it, the time limits of the statements remain.

@@ -88,6 +88,13 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// Whether it is `requestInProgress`.
     public var isInProgress: Bool { code == .aborted && reason == Self.requestInProgress.reason }
 
+    /// `SESSION_REVOKED`: the caller's session, or account, has ended. Gateways say so once they know; for a moment a service finds it out.
+    public static let sessionRevoked = ServiceError(
+        .unauthenticated,
+        "SESSION_REVOKED",
+        "This session has ended: sign in again."
+    )
+
     /// `DEADLINE_EXCEEDED`: the answer did not come in time.
     public static let deadlineExceeded = ServiceError(.deadlineExceeded, "DEADLINE_EXCEEDED", "The request took too long.")
 

@@ -21,6 +21,21 @@ import Testing
         }
     }
 
+    /// Some blobs are private: photos that are not revealed yet, exports of personal data.
+    @Test func `nobody but the owner and the group may enter its folders or read its files`() async throws {
+        try await withStore { store in
+            try await store.put(key("a/b/x"), [1])
+            var paths = ["", "/.temporary", "/a", "/a/b"]
+            paths += files(below: store.folder).map { "/" + $0 }
+            #expect(paths.count > 4)
+            for path in paths {
+                let attributes = try FileManager.default.attributesOfItem(atPath: store.folder + path)
+                let mode = try #require(attributes[.posixPermissions] as? NSNumber).intValue
+                #expect(mode & 0o027 == 0, "\(path) has \(String(mode, radix: 8))")
+            }
+        }
+    }
+
     @Test func `an upload that fails leaves nothing behind`() async throws {
         struct Broken: Error {}
         try await withStore { store in

@@ -84,7 +84,10 @@ extension BrokerTests {
             let jetStream = JetStream(connection: bus)
             for name in ["notes", "mallory"] {
                 let stream = "EVT_\(name.uppercased())"
-                try await jetStream.ensureStream(StreamConfiguration(name: stream, subjects: ["evt.\(name).>"]))
+                let isVictim = name == "notes"
+                try await jetStream.ensureStream(
+                    StreamConfiguration(name: stream, subjects: ["evt.\(name).>"], keepsMessages: isVictim)
+                )
                 if name == "notes" {
                     try await jetStream.ensureReader(stream: stream, durable: name)
                 } else {
@@ -259,6 +262,50 @@ extension BrokerTests {
                 #expect(world.ran.value == 0 && world.events.value == [])
                 #expect(world.notes.requests.count == 1, "the request still waits")
                 world.notes.requests.remove(token)
+            }
+        }
+
+        /// An answer without a body is a valid request to purge a stream, and the confirmation of an event one to remove another event.
+        @Test func `no answer of the broker takes an event from a stream`() async throws {
+            try await withWorld { world in
+                let jetStream = JetStream(connection: world.operator_)
+                let deadline = SystemClock.now() + .seconds(60)
+                for number in 0..<90 {
+                    let (id, body) = ("kept \(number)", Array("kept".utf8))
+                    _ = try await jetStream.publish(
+                        subject: "evt.notes.v1.Happened",
+                        messageID: id,
+                        body: body,
+                        deadline: deadline
+                    )
+                }
+                try await eventually("all have arrived") { world.events.value.count == 90 }
+                world.events.update { $0 = [] }
+                let (inbox, own) = ("_INBOX.mallory.all", Shared(0))
+                let raw = RawTarget { _ in own.update { $0 += 1 } }
+                try world.mallory.subscribe(inbox, queue: nil, target: raw)
+                try world.mallory.publish(Self.next, body: Array("80".utf8), reply: inbox)
+                try await eventually("mallory has all of hers") { own.value == 80 }
+                for (asked, body, target) in [
+                    (Self.next, #"{"batch":1,"no_wait":true}"#, "$JS.API.STREAM.PURGE.EVT_NOTES"),
+                    ("evt.mallory.v1.Happened", "", "$JS.API.STREAM.MSG.DELETE.EVT_NOTES"),
+                ] {
+                    let tap = Tap(world.operator_)
+                    let subscription = try world.operator_.subscribe(target, queue: nil, target: tap)
+                    try await world.operator_.flush()
+                    try world.mallory.publish(asked, body: Array(body.utf8), reply: target)
+                    try await eventually("the answer is a request") { tap.count.value > 0 }
+                    subscription.cancel()
+                    // In turn after the forged one.
+                    let seq = Array(#"{"seq":1}"#.utf8)
+                    let refusal = try await world.operator_.request(
+                        target,
+                        body: target.contains("MSG") ? seq : [],
+                        deadline: deadline
+                    )
+                    #expect(String(decoding: refusal.body, as: UTF8.self).contains(#""error""#))
+                }
+                #expect(try await jetStream.streamInfo("EVT_NOTES").messages == 90)
             }
         }
 

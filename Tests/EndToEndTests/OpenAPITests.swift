@@ -87,6 +87,14 @@ struct OpenAPITests {
         #expect(cases > 1_000, "\(result.transcript.suffix(5_000))")
     }
 
+    /// A rule that no refusal uses any more would hide what it was not made for. How few requests of a short run use is left to chance, so the
+    /// sources are asked.
+    @Test func `each refusal of what the description allows that schemathesis may see is one that there is`() async throws {
+        let root = URL(filePath: PythonPackages.file("OpenAPI/rules.py")).deletingLastPathComponent().appending(path: "../../..")
+        let result = try await run("python3", [PythonPackages.file("OpenAPI/rules.py"), root.standardizedFileURL.path])
+        #expect(result.status == 0 && result.text.isEmpty, "\(result.transcript)")
+    }
+
     @Test func `the demo plays through the client that openapi-python-client makes of the description`() async throws {
         let python = try await PythonPackages.openAPI.value
         let generator = try await tool("openapi-python-client")

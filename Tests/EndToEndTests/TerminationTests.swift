@@ -50,7 +50,7 @@ struct TerminationTests {
                     return failures
                 }
             }
-            for signal in [SIGTERM, SIGINT, SIGTERM] {
+            for signal in [SIGTERM, SIGINT, SIGHUP] {
                 let admin = try Installation.freePorts(1)[0]
                 let child = try await replica(home, admin: admin, log: log)
                 defer { child.signal(SIGKILL) }

@@ -1,3 +1,7 @@
+import Foundation
+import GatewayService
+import Runtime
+import TestSupport
 import Testing
 
 /// A gateway that stops while clients connect.
@@ -19,5 +23,14 @@ import Testing
                 group.addTask { await gateway.stop() }
             }
         }
+    }
+
+    @Test func `a key of links that is too short ends the start, and the error names it`() async throws {
+        let nats = try await NatsServer.start()
+        let files = nats.files.appendingPathComponent("blobs")
+        let host = try EchoGateway.makeHost(nats.url, files: files, ["media.signing-key": "short"])
+        let error = await #expect(throws: Settings.Invalid.self) { try await host.start() }
+        #expect(error?.description.contains("--media-signing-key") == true)
+        await host.stop()
     }
 }

@@ -112,12 +112,23 @@ struct EventOperationTests {
 
             #expect(try await run("redrive", lines[2][0]) == "to be tried again: 1\n")
             await #expect(throws: Settings.Invalid.self, "it is not parked any more") { try await run("redrive", lines[2][0]) }
-            #expect(try await run("redrive") == "to be tried again: 1\n")
+            for words in [["nonsense"], [lines[1][0], "other"]] {
+                let error = await #expect(throws: Settings.Invalid.self) {
+                    try await EventsCommand.command(schema: fixture.database.schema).run(["redrive"] + words, settings)
+                }
+                #expect(error.map { "\($0)".contains("is of the feature \(words.last ?? "").") } == true)
+            }
+            #expect(try await run("redrive", lines[1][0], "all") == "to be tried again: 1\n")
+            try await fixture.database.execute(
+                "UPDATE event_retry SET parked_at = clock_timestamp(), attempts = 10 WHERE last_error = 'second'"
+            )
+            #expect(try await run("redrive", "all") == "to be tried again: 1\n")
+            #expect(try await run("redrive") == "to be tried again: 0\n")
             let waiting = try await fixture.database.query(
                 "SELECT 1 FROM event_retry WHERE parked_at IS NULL AND attempts = 0 AND next_attempt_at <= clock_timestamp()"
             )
             #expect(waiting.count == 2)
-            for words in [[], ["redrive", "nonsense"], ["redrive", "a", "b"], ["purge"]] {
+            for words in [[], ["redrive", "a", "b"], ["redrive", lines[1][0], "a", "b"], ["purge"]] {
                 await #expect(throws: Settings.Invalid.self) {
                     try await EventsCommand.command(schema: "none").run(words, settings)
                 }

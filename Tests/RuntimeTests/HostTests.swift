@@ -91,11 +91,13 @@ struct HostTests {
         _ postgres: PostgresServer,
         _ nats: NatsServer,
         fails: Bool = false,
+        database: String? = nil,
         _ lines: Recorder.Lines = Recorder.Lines()
     ) throws -> ServiceHost<TestModule> {
         let settings = Settings(
             values: [
-                "nats.url": nats.url, "database.url": postgres.connectionString, "database.pool": "3", "test.fails": "\(fails)",
+                "nats.url": nats.url, "database.url": database ?? postgres.connectionString, "database.pool": "3",
+                "test.fails": "\(fails)",
             ],
             declared: TestModule.settings
         )
@@ -126,6 +128,20 @@ struct HostTests {
         #expect(!host.isReady)
         #expect(lines.parts("stopped") == Self.order.reversed())
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
+    }
+
+    @Test func `says which setting is wrong when the database's is`() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let nonsense = try host(postgres, nats, database: "postgres//x")
+        let error = await #expect(throws: Settings.Invalid.self) { try await nonsense.start() }
+        #expect(error?.description == "--database-url is no connection string of PostgreSQL.")
+        try await postgres.withDatabase(poolSize: 1) { database in
+            try await database.execute("CREATE ROLE other LOGIN")
+            try await database.execute("CREATE SCHEMA IF NOT EXISTS hosted")
+        }
+        let foreign = try host(postgres, nats, database: postgres.connectionString(user: "other"))
+        let refusal = await #expect(throws: ServiceError.self) { try await foreign.start() }
+        #expect(refusal?.message.contains("--database-url may not use the schema hosted") == true)
     }
 
     @Test func `has once what its features share, and other replicas have their own`() async throws {

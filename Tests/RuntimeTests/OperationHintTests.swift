@@ -12,6 +12,7 @@ import Testing
 private struct Lines: LogHandler {
     final class Kept: Sendable {
         let errors = Mutex<[String]>([])
+        let all = Mutex<[String]>([])
         var logger: Logger { Logger(label: "hints") { _ in Lines(kept: self) } }
     }
 
@@ -25,6 +26,8 @@ private struct Lines: LogHandler {
     }
 
     func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        kept.all.withLock { $0.append("\(event.level) \(event.message)\(fields)") }
         if event.level == .error {
             kept.errors.withLock { $0.append("\(event.message) \(event.metadata?["wayOut"].map { "\($0)" } ?? "")") }
         }
@@ -61,6 +64,31 @@ private struct Lines: LogHandler {
         watching.cancel()
         await watching.value
         await bus.close()
+    }
+
+    @Test func `a job whose service is away waits for it calmly, and runs again long before its interval`() async throws {
+        let kept = Lines.Kept()
+        let runs = Atomic(0)
+        // The interval never ends within the test.
+        let job = Job("asking", every: .seconds(3600)) { _ in
+            switch runs.add(1, ordering: .relaxed).newValue {
+            case 1: throw ServiceError.unavailable()
+            case 2: throw ServiceError.internal
+            default: return 0
+            }
+        }
+        var runner = JobRunner(jobs: [job], clock: SystemClock(), logger: kept.logger, metrics: Metrics())
+        runner.waitForService = .milliseconds(1)
+        let running = Task { [runner] in await runner.run() }
+        try await eventually("it runs again, and warns of what does not pass") { kept.all.withLock { $0.count == 2 } }
+        running.cancel()
+        await running.value
+        let lines = kept.all.withLock { $0 }
+        #expect(
+            lines.first
+                == "info a job waits for a service and will run again job=asking reason=The service is not available right now."
+        )
+        #expect(lines.last?.hasPrefix("warning a job failed and will run again error=") == true)
     }
 
     @Test func `a JetStream that has no such stream yet does answer`() async throws {

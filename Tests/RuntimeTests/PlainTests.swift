@@ -113,6 +113,26 @@ struct SettingsTests {
         #expect(required?.description.contains("--nats-password") == true)
     }
 
+    @Test func `A value out of its range is refused before anything runs, and names the setting`() async throws {
+        for (key, values) in [
+            ("database.pool", ["0", "201"]), ("database.statement-timeout", ["0", "-1"]), ("rpc.max-in-flight", ["0"]),
+            ("admin.port", ["-1", "70000"]),
+        ] {
+            for value in values {
+                let wrong = Settings(values: [key: value], declared: ServiceSettings.all)
+                let error = #expect(throws: Settings.Invalid.self) { try wrong.checkAll() }
+                #expect(error?.description.contains("--" + key.replacing(".", with: "-")) == true, "\(key) \(value)")
+                #expect(error?.description.contains(" must be from ") == true)
+            }
+        }
+        let wrong = Settings(values: ["dev.clock": "perhaps"], declared: ServiceSettings.all)
+        #expect(throws: Settings.Invalid.self) { try wrong.checkAll() }
+        let right = ["database.pool": "200", "admin.port": "", "nats.user": "x"]
+        try Settings(values: right, declared: ServiceSettings.all).checkAll()
+        let file = await #expect(throws: Settings.Invalid.self) { try await settings(["--config", "/nowhere/it.json"], [:]) }
+        #expect(file?.description == "The configuration file /nowhere/it.json (--config) cannot be read.")
+    }
+
     @Test func `--help lists every setting with argument, variable and default, and shows no secret`() {
         let text = Settings.help(program: "p", about: "About.", declared: ServiceSettings.all)
         for setting in ServiceSettings.all {

@@ -135,6 +135,20 @@ import Testing
         #expect(HabitCSVExport.write([habit]) == utf8(text))
     }
 
+    @Test func `A date whose completion has no value had no target, whatever others had`() throws {
+        let text =
+            Self.header + "Run,2025-01-01,Completed,,\r\nRun,2025-01-02,Completed,7,\r\nRun,2025-01-03,Partial,3,\r\n"
+            + "Run,2025-01-04,Completed,5,\r\nRun,2025-01-05,Completed,,\r\n"
+        let habit = try #require(HabitCSVImport.read(utf8(text), context).habits.first)
+        #expect(habit.versions.map(\.target) == [nil, Amount(thousandths: 5000), nil])
+        #expect(habit.versions.map { "\($0.from)" } == ["2025-01-01", "2025-01-03", "2025-01-05"])
+        #expect(HabitCSVExport.write([habit]) == utf8(text))
+        let most = "1000000000"
+        let beyond = Self.header + "Run,2025-01-01,Partial,\(most),\r\nRun,2025-01-01,Partial,\(most),\r\n"
+        let versions = HabitCSVImport.read(utf8(beyond), context).habits.first?.versions
+        #expect(versions?.map(\.target) == [Amount.largest])
+    }
+
     @Test func `Dates of the app's own export are those of the person's zone`() throws {
         let zone = try #require(Zone("+05:00"))
         let text = Self.header + "\"Read\",\"2025-01-01T20:30:00.000Z\",\"Completed\",\"\",\"\"\n"

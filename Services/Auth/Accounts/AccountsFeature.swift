@@ -20,6 +20,7 @@ package enum AccountsFeature {
     static let bcryptCost = Setting(
         "auth.bcrypt-cost",
         default: 12,
+        in: 4...14,
         help: "Cost of new password hashes, 4 to 14; each step doubles the time."
     )
     static let refreshSecret = Setting<String>(

@@ -2,13 +2,6 @@ internal import AuthDomain
 package import Kernel
 
 extension ServiceError {
-    /// What gateways answer once they know that the sessions of an account have ended. For a moment it is found out here.
-    package static let sessionRevoked = ServiceError(
-        .unauthenticated,
-        "SESSION_REVOKED",
-        "This session has ended: sign in again."
-    )
-
     package static let usernameTaken = ServiceError(
         .alreadyExists,
         "USERNAME_TAKEN",

@@ -41,9 +41,7 @@ struct Authenticator: Sendable {
         }
         let access = try await verifier.verify(token)
         guard revocations.isComplete else { throw ServiceError.unavailable("Sessions cannot be checked yet.") }
-        guard !revocations.contains(access) else {
-            throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended: sign in again.")
-        }
+        guard !revocations.contains(access) else { throw ServiceError.sessionRevoked }
         if auth == .user && access.role == .guest {
             throw ServiceError(.permissionDenied, "GUEST_NOT_ALLOWED", "Guests may not do this; sign up first.")
         }

@@ -9,18 +9,20 @@ package import ServiceRuntime
 /// What the features of `media` share: the blob store, whose photos are withheld, who is hidden from whom, and the replicas of facts. Loaded by
 /// every replica.
 package enum CoreFeature {
-    static let threads = Setting("media.threads", default: 2, help: "Photos decoded at once.")
+    static let threads = Setting("media.threads", default: 2, in: 1...256, help: "Photos decoded at once.")
     package static let queue = Setting(
         "media.queue",
         default: 32,
+        in: 0...100_000,
         help: "Photos that may wait to be decoded; more are answered UNAVAILABLE."
     )
 
-    static let videoSeconds = Setting("media.video-seconds", default: 60, help: "Seconds that a video may last.")
-    static let videoThreads = Setting("media.video-threads", default: 1, help: "Videos processed at once.")
+    static let videoSeconds = Setting("media.video-seconds", default: 60, in: 1...3_600, help: "Seconds that a video may last.")
+    static let videoThreads = Setting("media.video-threads", default: 1, in: 1...256, help: "Videos processed at once.")
     static let videoQueue = Setting(
         "media.video-queue",
         default: 8,
+        in: 0...100_000,
         help: "Videos that may wait to be processed; more are answered UNAVAILABLE."
     )
     static let videoFolder = Setting(

@@ -14,6 +14,7 @@ package enum FriendsFeature {
     static let keptFriendPages = Setting(
         "friends.kept-pages",
         default: 1_000,
+        in: 0...10_000_000,
         help: "Friend lists kept in memory while they do not change, some 30 kB each with 50 friends; 0: none."
     )
 

@@ -86,6 +86,8 @@ enum JetStreamCodec {
         let maxMessages: Int
         let maxBytes: Int
         let duplicateWindow: Int64
+        let denyDelete: Bool
+        let denyPurge: Bool
 
         init(_ configuration: StreamConfiguration) {
             name = configuration.name
@@ -95,6 +97,7 @@ enum JetStreamCodec {
             maxAge = configuration.maxAge.nanoseconds
             maxMessages = configuration.maxMessages ?? -1
             maxBytes = configuration.maxBytes ?? -1
+            (denyDelete, denyPurge) = (configuration.keepsMessages, configuration.keepsMessages)
             let window = configuration.duplicateWindow.nanoseconds
             duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
         }
@@ -106,6 +109,8 @@ enum JetStreamCodec {
             case maxMessages = "max_msgs"
             case maxBytes = "max_bytes"
             case duplicateWindow = "duplicate_window"
+            case denyDelete = "deny_delete"
+            case denyPurge = "deny_purge"
         }
     }
 

@@ -26,6 +26,10 @@ public struct StreamConfiguration: Sendable, Equatable {
     public var duplicateWindow: Interval
     /// How many brokers of a cluster store it: 1, 3 or 5. Default 1.
     public var replicas: Int
+    /// Whether messages leave by its limits only, and no request purges it or removes one. Never taken back: the broker refuses that. Default no.
+    ///
+    /// Who may read a stream can have the broker's answer sent to any subject, also to the API's own, as a request with the broker's rights.
+    public var keepsMessages: Bool
 
     /// A stream of these parts.
     public init(
@@ -36,7 +40,8 @@ public struct StreamConfiguration: Sendable, Equatable {
         maxBytes: Int? = nil,
         storage: Storage = .file,
         duplicateWindow: Interval = .minutes(2),
-        replicas: Int = 1
+        replicas: Int = 1,
+        keepsMessages: Bool = false
     ) {
         self.name = name
         self.subjects = subjects
@@ -46,6 +51,7 @@ public struct StreamConfiguration: Sendable, Equatable {
         self.storage = storage
         self.duplicateWindow = duplicateWindow
         self.replicas = replicas
+        self.keepsMessages = keepsMessages
     }
 }
 

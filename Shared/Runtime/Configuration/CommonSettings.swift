@@ -18,6 +18,7 @@ public enum CommonSettings {
     public static let adminPort = Setting(
         "admin.port",
         default: 0,
+        in: 0...65_535,
         help: "Port of /metrics, /healthz and /readyz on the admin address; 0 means none."
     )
     /// Address of health and metrics.
@@ -50,6 +51,7 @@ public enum CommonSettings {
     public static let streamReplicas = Setting(
         "nats.stream-replicas",
         default: 1,
+        in: 1...5,
         help: "Copies of every event stream in a NATS cluster."
     )
 

@@ -11,6 +11,14 @@ public struct Setting<Value: SettingValue>: Sendable {
     public let defaultValue: Value?
     /// Never shown, and readable from a file.
     public let isSecret: Bool
+    /// What a value must be beyond its type; nil when each will do.
+    let bounds: Bounds?
+
+    struct Bounds: Sendable {
+        /// As an error says it: "from 1 to 200".
+        let text: String
+        let contain: @Sendable (Value) -> Bool
+    }
 
     /// Declares a setting.
     public init(_ key: String, default defaultValue: Value?, isSecret: Bool = false, help: String) {
@@ -18,6 +26,16 @@ public struct Setting<Value: SettingValue>: Sendable {
         self.help = help
         self.defaultValue = defaultValue
         self.isSecret = isSecret
+        bounds = nil
+    }
+
+    /// Declares a setting whose value lies in a range.
+    public init(_ key: String, default defaultValue: Value?, in range: ClosedRange<Value>, help: String) where Value: Comparable {
+        self.key = key
+        self.help = help
+        self.defaultValue = defaultValue
+        isSecret = false
+        bounds = Bounds(text: "from \(range.lowerBound) to \(range.upperBound)") { range.contains($0) }
     }
 }
 
@@ -33,11 +51,16 @@ public protocol AnySetting: Sendable {
     var defaultText: String? { get }
     /// Whether it is a switch that needs no value.
     var isFlag: Bool { get }
+    /// Whether the value that it is given, if it is given one, can be used.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    func check(_ settings: Settings) throws
 }
 
 extension Setting: AnySetting {
     public var defaultText: String? { defaultValue.map { "\($0)" } }
     public var isFlag: Bool { Value.self == Bool.self }
+    public func check(_ settings: Settings) throws { try settings.check(self) }
 }
 
 extension AnySetting {

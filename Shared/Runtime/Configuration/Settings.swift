@@ -30,6 +30,9 @@ public struct Settings: Sendable {
         ]
         let first = ConfigReader(providers: providers)
         if let path = first.string(forKey: "config") {
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw Invalid("The configuration file \(path) (--config) cannot be read.")
+            }
             do {
                 providers.append(try ConfigurationFile(path: path).provider)
             } catch {
@@ -50,9 +53,19 @@ public struct Settings: Sendable {
         self.declared = declared
     }
 
+    /// Whether every value that is given can be used, so that none is found out when the process has long been running.
+    ///
+    /// - Throws: `Invalid` for the first that cannot.
+    public func checkAll() throws { for setting in declared { try setting.check(self) } }
+
+    func check<Value>(_ setting: Setting<Value>) throws {
+        // A variable that is set to nothing is often one that was left out.
+        if let text = text(setting.key), !text.isEmpty { _ = try find(setting) }
+    }
+
     /// The value of a setting.
     ///
-    /// - Throws: `Invalid` when it has no value and no default, is of the wrong type, or its file cannot be read.
+    /// - Throws: `Invalid` when it has no value and no default, is out of its range, is of the wrong type, or its file cannot be read.
     public func get<Value>(_ setting: Setting<Value>) throws -> Value {
         guard let value = try find(setting) else {
             throw Invalid("\(setting.argument) (or \(setting.environmentName)) is required: \(setting.help)")
@@ -67,6 +80,9 @@ public struct Settings: Sendable {
         if let text = text(setting.key) {
             guard let value = Value(settingText: text) else {
                 throw Invalid("\(setting.argument) (or \(setting.environmentName)) must be \(Value.settingTypeName).")
+            }
+            if let bounds = setting.bounds, !bounds.contain(value) {
+                throw Invalid("\(setting.argument) (or \(setting.environmentName)) must be \(bounds.text).")
             }
             return value
         }

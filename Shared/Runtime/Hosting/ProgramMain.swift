@@ -1,3 +1,4 @@
+internal import Bus
 private import Glibc
 internal import Kernel
 public import Logging
@@ -99,6 +100,7 @@ public enum ProgramMain {
     }
 
     private static func serve<P: Program>(_: P.Type, _ settings: Settings) async throws {
+        try settings.checkAll()
         Scheduling.preferThroughput()
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
@@ -131,6 +133,10 @@ public enum ProgramMain {
         do { try await body() } catch let error as Settings.Invalid {
             Console.error("\(name): \(error)\n")
             exit(64)
+        } catch let error as BusConnectionError where !error.isPassing {
+            // 1 and not 64: while passwords are changed, the broker's may be the new one already, or still the old one.
+            Console.error("\(name): could not start: \(error) (--nats-user, --nats-password)\n")
+            exit(1)
         } catch {
             Console.error("\(name): \(failure.map { "\($0): " } ?? "")\((error as? ServiceError)?.message ?? "\(error)")\n")
             exit(1)
@@ -139,12 +145,23 @@ public enum ProgramMain {
 
 }
 
-/// SIGTERM and SIGINT, which ask a program to stop.
+/// SIGTERM, SIGINT, and SIGHUP of a terminal that is closed, which ask a program to stop. Under `nohup` SIGHUP stays ignored.
 public struct StopSignals: Sendable {
     private let signals: UnixSignalsSequence
 
     /// From now on these signals do not end the process, but `first` returns. To be made before the program says that it runs.
-    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+    public init() async {
+        signals =
+            Self.ignoresHangUp
+            ? await UnixSignalsSequence(trapping: .sigterm, .sigint)
+            : await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    }
+
+    private static var ignoresHangUp: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     /// Returns at the first signal, also at one that came since the trap was set. To be called once.
     public func first() async {

@@ -3,7 +3,7 @@ internal import Kernel
 internal import Outbox
 internal import Runtime
 
-/// `<executable> events parked` and `<executable> events redrive [ID]`: what an operator does about events whose handler failed too often.
+/// `<executable> events parked` and `<executable> events redrive [ID] [FEATURE]`: what an operator does about events whose handler failed too often.
 /// Needs the database only; the running replicas do the rest.
 enum EventsCommand {
     /// The command of a service.
@@ -13,11 +13,11 @@ enum EventsCommand {
     ///   - replay: what has events from outside applied again; nil when the service keeps none.
     static func command(schema: String, replay: EventReplay? = nil) -> ProgramCommand {
         var help = """
-                events parked               lists events that were given up
-                events redrive [ID]         has one of them, or all, tried again
+                events parked                       lists events that were given up
+                events redrive [ID] [FEATURE]       has one of them, or all, tried again, by one feature or by all that gave it up
 
             """
-        if replay != nil { help += "    events replay [ID]          has one event from outside, or all, applied again\n" }
+        if replay != nil { help += "    events replay [ID]                  has one event from outside, or all, applied again\n" }
         return ProgramCommand(
             "events",
             help: help,
@@ -44,15 +44,19 @@ enum EventsCommand {
     private static func parse(_ words: [String]) throws -> @Sendable (ParkedEvents) async throws -> String {
         switch (words.first, words.count) {
         case ("parked", 1): return { table(try await $0.list(limit: 1_000)) }
-        case ("redrive", 1): return { "to be tried again: \(try await $0.redrive())\n" }
-        case ("redrive", 2):
-            guard let id = EventID(words[1]) else { throw Settings.Invalid("\(words[1]) is not the id of an event.") }
+        case ("redrive", 1...3):
+            let id = words.count > 1 ? EventID(words[1]) : nil
+            guard id != nil || words.count < 3 else { throw Settings.Invalid("\(words[1]) is not the id of an event.") }
+            let feature = words.dropFirst(id == nil ? 1 : 2).first
             return { events in
-                let count = try await events.redrive(id)
-                guard count > 0 else { throw Settings.Invalid("No parked event has the id \(id).") }
+                let count = try await events.redrive(id, of: feature)
+                guard count > 0 || words.count == 1 else {
+                    let which = (id.map { " has the id \($0)" } ?? "") + (feature.map { " is of the feature \($0)" } ?? "")
+                    throw Settings.Invalid("No parked event\(which).")
+                }
                 return "to be tried again: \(count)\n"
             }
-        default: throw Settings.Invalid("Say what to do: events parked, or events redrive [ID].")
+        default: throw Settings.Invalid("Say what to do: events parked, or events redrive [ID] [FEATURE].")
         }
     }
 

@@ -249,7 +249,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let observer = DatabaseMetrics(metrics)
         let database = Database(configuration, logger: logger, observer: observer)
         observer.watch(database)
-        try await database.start(on: loop)
+        do { try await database.start(on: loop) } catch let error as DatabaseError where error.code == .configuration {
+            throw Settings.Invalid("\(ServiceSettings.databaseURL.argument) is no connection string of PostgreSQL.")
+        }
         lifecycle.started("database") { await database.stop() }
         state.withLock { $0.database = database }
         let sets =
@@ -259,7 +261,16 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             let budget = try await ConnectionBudget.read(pool: configuration.poolSize, hasPresence: hasPresence, from: database)
             if let problem = budget.problem { throw Settings.Invalid(problem) }
             if let warning = budget.warning { logger.warning("\(warning)", metadata: ["service": "\(Module.name)"]) }
-            try await Migrator(sets).run(on: database)
+            do { try await Migrator(sets).run(on: database) } catch let error as DatabaseError
+                where error.code == .insufficientPrivilege
+            {
+                let what = "may not use the schema \(Module.name): is it the role of this service, and was roles.sql run?"
+                throw ServiceError(
+                    .failedPrecondition,
+                    "DATABASE_RIGHTS",
+                    "The role of \(ServiceSettings.databaseURL.argument) \(what)"
+                )
+            }
         }
         return database
     }

@@ -13,6 +13,7 @@ public enum ServiceSettings {
     public static let databasePool = Setting(
         "database.pool",
         default: 7,
+        in: 1...200,
         help: "Connections to PostgreSQL, beside one that shows that the replica lives."
     )
     /// Whether a connection of its own shows the other replicas that this one lives.
@@ -26,12 +27,14 @@ public enum ServiceSettings {
     public static let statementTimeout = Setting(
         "database.statement-timeout",
         default: 5_000,
+        in: 1...Int(Int32.max),
         help: "Longest a statement may run, in ms."
     )
     /// How many requests at once.
     public static let maxInFlight = Setting(
         "rpc.max-in-flight",
         default: 512,
+        in: 1...1_000_000,
         help: "Requests handled at once; more are answered UNAVAILABLE at once."
     )
     /// Which features a replica runs.

@@ -10,6 +10,8 @@ struct JobRunner: Sendable {
     let logger: Logger
     let metrics: Metrics
     var standings = JobStandings()
+    /// The longest pause of a job that could not reach another service.
+    var waitForService = Duration.seconds(5)
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -58,6 +60,7 @@ struct JobRunner: Sendable {
                 try? await Task.sleep(for: job.interval)
                 continue
             }
+            var pause = job.isExpecting() ? job.interval / 5 : job.interval
             do {
                 if isFirst { demand.firstBegan() }
                 defer { if isFirst { demand.firstEnded() } }
@@ -75,9 +78,17 @@ struct JobRunner: Sendable {
             } catch {
                 failed.increment()
                 standings.failed(job.name, error, at: SystemClock.now())
-                logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
+                if let error = error as? ServiceError, error.code == .unavailable {
+                    // As at a first start, when this service is there before another that it asks.
+                    logger.info(
+                        "a job waits for a service and will run again",
+                        metadata: ["job": "\(job.name)", "reason": "\(error.message)"]
+                    )
+                    pause = min(pause, waitForService)
+                } else {
+                    logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
+                }
             }
-            let pause = job.isExpecting() ? job.interval / 5 : job.interval
             if isFirst, let signal = job.signal {
                 await signal.wait(atMost: pause)
             } else {

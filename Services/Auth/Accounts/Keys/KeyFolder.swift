@@ -73,7 +73,7 @@ package struct KeyFolder: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".pem") && !$0.hasPrefix(".") }
     }
 
-    private func unusable(_ error: any Error) -> Settings.Invalid {
+    func unusable(_ error: any Error) -> Settings.Invalid {
         Settings.Invalid("The signing keys in \(path) (--auth-key-folder) cannot be used: \(error)")
     }
 }

@@ -31,9 +31,10 @@ final class KeyRing: Sendable {
     /// - Throws: `Settings.Invalid` when it cannot be used.
     static func open(_ folder: KeyFolder, logger: Logger) async throws -> KeyRing {
         let pool = WorkPool(name: "keys", threads: 1, queueLimit: 4)
-        let state = try await read(folder, pool, known: nil)
-        guard let state else { throw ServiceError.internal }
-        return KeyRing(folder: folder, logger: logger, pool: pool, state)
+        do {
+            guard let state = try await read(folder, pool, known: nil) else { throw ServiceError.internal }
+            return KeyRing(folder: folder, logger: logger, pool: pool, state)
+        } catch let error as TokenSigner.InvalidKey { throw folder.unusable(error) }
     }
 
     /// Every published key, oldest first.

@@ -34,19 +34,19 @@ struct PostListRepository: Sendable {
     ///   - limit: `PostListStatement.most` at most.
     func posts(_ search: PostSearch, for reader: UserID?, after place: PostPlace?, limit: Int) async throws -> [ListedPost] {
         let statement = PostListStatement(search: search, reader: reader, place: place)
+        let area = search.author == nil ? search.box.map { Area(search, $0) } : nil
         // Most maps are of places with many posts: these are read at once, without a look at how many there are.
-        if let crowded = crowded(search, statement, limit: limit) {
-            let posts = try await self.posts(crowded, search, statement, limit: limit)
+        if let area, area.isLikelyCrowded {
+            let crowded = statement.inCells(area.cells, limit: limit, onlyIfCrowded: true)
+            let posts = try await self.posts(crowded, statement, limit: limit)
             guard posts.isEmpty else { return posts }
         }
-        return try await posts(try await source(search, statement, limit: limit), search, statement, limit: limit)
+        return try await posts(try await source(statement, area, limit: limit), statement, limit: limit)
     }
 
-    private func posts(_ found: Query, _ search: PostSearch, _ statement: PostListStatement, limit: Int) async throws
-        -> [ListedPost]
-    {
+    private func posts(_ found: Query, _ statement: PostListStatement, limit: Int) async throws -> [ListedPost] {
         let reader = statement.reader
-        let order: Query = search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
+        let order: Query = statement.search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
         let page: Query = "SELECT * FROM (\(found)) AS found ORDER BY \(order) LIMIT \(limit)"
         let rows = try await database.query(
             "\(statement.unseenAuthors) \(Self.selection(page, for: reader)) ORDER BY \(order)"
@@ -67,41 +67,39 @@ struct PostListRepository: Sendable {
     }
 
     /// Where the posts are read from.
-    private func source(_ search: PostSearch, _ statement: PostListStatement, limit: Int) async throws -> Query {
-        if search.author != nil { return statement.ofAuthor }
-        if let words = PostListStatement.words(search) {
+    private func source(_ statement: PostListStatement, _ area: Area?, limit: Int) async throws -> Query {
+        if statement.search.author != nil { return statement.ofAuthor }
+        if let words = PostListStatement.words(statement.search) {
             let found: Query = "SELECT FROM place_post_text WHERE words @@ \(words) LIMIT \(Self.fewWithWords + 1)"
             let count = try await database.query("SELECT count(*) FROM (\(found)) AS counted").first?.decode(as: Int64.self) ?? 0
             if count <= Self.fewWithWords { return statement.withWords(words) }
         }
-        guard let box = search.box else { return statement.inCells(.world, limit: limit) }
-        let ranges = Self.ranges(search, box)
-        let count: Query = "SELECT count(*) FROM (SELECT FROM \(PostListStatement.posts(in: ranges)) LIMIT \(few + 1)) AS counted"
+        guard let area else { return statement.inCells(.world, limit: limit) }
+        let posts = PostListStatement.posts(in: area.ranges)
+        let count: Query = "SELECT count(*) FROM (SELECT FROM \(posts) LIMIT \(few + 1)) AS counted"
         let found = try await database.query(count).first?.decode(as: Int64.self) ?? 0
-        guard Int(found) > few else { return statement.inRanges(ranges) }
-        return statement.inCells(cells(search, box, ranges), limit: limit)
+        guard Int(found) > few else { return statement.inRanges(area.ranges) }
+        return statement.inCells(area.cells, limit: limit)
     }
 
-    /// The posts of an area, if the cells inside it have as many as are wanted; none otherwise. nil when it has no such cells, or other conditions
-    /// may leave few of their posts.
-    private func crowded(_ search: PostSearch, _ statement: PostListStatement, limit: Int) -> Query? {
-        guard let box = search.box, search.author == nil, search.words == nil, search.since == nil else { return nil }
-        let cells = cells(search, box, Self.ranges(search, box))
-        return cells.inside.isEmpty ? nil : statement.inCells(cells, limit: limit, onlyIfCrowded: true)
-    }
+    /// What covers the area of a search.
+    private struct Area {
+        let ranges: [ClosedRange<Int64>]
+        let cells: PostCells
+        /// Whether the cells inside it may have as many posts as are wanted: it has such cells, and no other condition may leave few of their posts.
+        let isLikelyCrowded: Bool
 
-    private static func ranges(_ search: PostSearch, _ box: GeoBox) -> [ClosedRange<Int64>] {
-        search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: Self.mostRanges)
-    }
-
-    private func cells(_ search: PostSearch, _ box: GeoBox, _ ranges: [ClosedRange<Int64>]) -> PostCells {
-        PostCells.covering(
-            box,
-            ranges,
-            isCell: search.cell != nil,
-            most: Self.mostCells,
-            levels: PostCells.levels(of: search.order)
-        )
+        init(_ search: PostSearch, _ box: GeoBox) {
+            ranges = search.cell.map { [$0] } ?? PlaceKey.ranges(covering: box, most: PostListRepository.mostRanges)
+            cells = PostCells.covering(
+                box,
+                ranges,
+                isCell: search.cell != nil,
+                most: PostListRepository.mostCells,
+                levels: PostCells.levels(of: search.order)
+            )
+            isLikelyCrowded = search.words == nil && search.since == nil && !cells.inside.isEmpty
+        }
     }
 
     /// The statement for one post.

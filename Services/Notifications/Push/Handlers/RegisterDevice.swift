@@ -18,9 +18,7 @@ struct RegisterDevice: MutationHandler {
         return try await mutations.once(context, request) { work in
             if let session {
                 try await EndedSessionRepository.lock(session, work.sql)
-                guard try await !EndedSessionRepository.contains(session, work.sql) else {
-                    throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended: sign in again.")
-                }
+                guard try await !EndedSessionRepository.contains(session, work.sql) else { throw ServiceError.sessionRevoked }
             }
             let device = Device(
                 id: work.ids.make(),

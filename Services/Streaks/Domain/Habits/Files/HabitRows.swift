@@ -103,30 +103,54 @@ struct HabitRows {
     }
 
     /// A table has no targets, but it says which dates reached theirs: the fewest changes of target that say the same. Without a date that is
-    /// partial or has several completions, no target is needed.
+    /// partial or has several completions, no target is needed. A date whose completion has no value had none: with one, what is missing
+    /// would become its value (HA-14).
     private func targets(_ dates: [(date: CalendarDate, rows: [Row])], since first: CalendarDate) -> [(CalendarDate, Amount?)] {
-        guard dates.contains(where: { $0.rows.count > 1 || $0.rows.contains { $0.status == .partial } }) else {
-            return [(first, nil)]
-        }
+        guard dates.contains(where: { Span.needsTarget($0.rows) }) else { return [(first, nil)] }
         var found: [(CalendarDate, Amount?)] = []
-        // The target is above `low` and at most `high`.
-        var (from, low, high) = (first, Amount.zero, Amount.largest)
-        var isHighKnown = false
-        func target() -> Amount {
-            isHighKnown ? high : min(high, low + Amount(thousandths: 1000))
+        var (from, span) = (first, Span())
+        for (date, rows) in dates where !span.takes(rows) {
+            found.append((from, span.target))
+            (from, span) = (date, Span())
+            _ = span.takes(rows)
         }
-        for (date, rows) in dates where !rows.contains(where: { $0.amount == nil }) {
-            let sum = rows.reduce(Amount.zero) { $0 + ($1.amount ?? .zero) }
-            let isDone = rows.contains { $0.status == .completed }
-            let (newLow, newHigh) = (isDone ? low : max(low, sum), isDone ? min(high, sum) : high)
-            if newLow < newHigh {
-                (low, high, isHighKnown) = (newLow, newHigh, isHighKnown || isDone)
-            } else {
-                found.append((from, target()))
-                from = date
-                (low, high, isHighKnown) = (isDone ? .zero : sum, isDone ? min(sum, .largest) : .largest, isDone)
+        return found + [(from, span.target)]
+    }
+
+    /// Dates one after the other that one target, or none, says the same of as their rows.
+    private struct Span {
+        private var (needsTarget, needsNone) = (false, false)
+        /// The target is above `low` and at most `high`.
+        private var (low, high) = (Amount.zero, Amount.largest)
+        private var isHighKnown = false
+
+        static func needsTarget(_ rows: [Row]) -> Bool { rows.count > 1 || rows.contains { $0.status == .partial } }
+
+        var target: Amount? {
+            guard !needsNone else { return nil }
+            return isHighKnown ? high : min(high, low + Amount(thousandths: 1000))
+        }
+
+        /// Takes a further date.
+        ///
+        /// - Returns: whether it fits; one that does not changes nothing. The first one always fits.
+        mutating func takes(_ rows: [Row]) -> Bool {
+            var next = self
+            let isWithoutValue = rows.contains { $0.amount == nil }
+            next.needsTarget = needsTarget || Self.needsTarget(rows)
+            next.needsNone = needsNone || isWithoutValue && rows.count == 1
+            if !isWithoutValue {
+                let sum = rows.reduce(Amount.zero) { $0 + ($1.amount ?? .zero) }
+                if rows.contains(where: { $0.status == .completed }) {
+                    (next.high, next.isHighKnown) = (min(high, sum), true)
+                } else {
+                    // No target is above the largest, whatever a table says.
+                    next.low = max(low, min(sum, Amount.largest - Amount(thousandths: 1)))
+                }
             }
+            guard !(next.needsTarget && next.needsNone), next.needsNone || next.low < next.high else { return false }
+            self = next
+            return true
         }
-        return found + [(from, target())]
     }
 }
