@@ -87,6 +87,15 @@ struct VideoJourneyTests {
         try await eventually("and its files") { home.blobs(of: ada).isEmpty }
     }
 
+    @Test func `a link for an upload stores nothing more when the account is deleted`() async throws {
+        let home = try await Installation.shared.value
+        let ada = try await Person.register("ada", at: home)
+        let bytes = try Photos.jpeg(75)
+        let upload = try await presign(bytes, "image/jpeg", by: ada)
+        #expect(try await ada.delete().status == 200)
+        try await eventually("the link leads nowhere") { try await send(bytes, upload, at: home).status == 404 }
+    }
+
     @Test func `a file is announced, sent by its link and confirmed`() async throws {
         let home = try await Installation.shared.value
         let (ada, eve) = (try await Person.register("ada", at: home), try await Person.register("eve", at: home))

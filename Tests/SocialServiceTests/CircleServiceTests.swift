@@ -227,6 +227,51 @@ struct CircleServiceTests {
         }
     }
 
+    @Test func `who was removed comes back by no invite of then, only by a later one`() async throws {
+        try await withWorld { world in
+            let circles = Circles(world)
+            let (ann, ben, cem) = (world.person(1), world.person(2), world.person(3))
+            let made = try await circles.create(ann)
+            let (id, code) = (made.circleID, try #require(made.invite?.code))
+            for user in [ben, cem] { try await circles.join(user, code) }
+            world.clock.advance(by: .minutes(1))
+            try await circles.remove(ben, by: ann, id)
+            #expect(try await reason { try await circles.join(ben, code) } == "INVITE_NOT_VALID")
+            #expect(try await reason { _ = try await circles.preview(code, ben) } == "INVITE_NOT_VALID")
+            #expect(try await circles.get(id, ann).memberCount == 2)
+            // Who leaves may come back, and who never was in it may join.
+            _ = try await circles.leave(cem, id)
+            for user in [cem, world.person(4)] { try await circles.join(user, code) }
+            world.clock.advance(by: .minutes(1))
+            let later = try await circles.invite(id, by: ann).code
+            #expect(try await circles.preview(later, ben).joined == false)
+            #expect(try await circles.join(ben, later).memberCount == 4)
+            #expect(try await circles.join(ben, code).memberCount == 4, "a member is in, by whatever code")
+            // Not longer than an invite can live.
+            #expect(try await circles.views.invites.deleteRemovals(before: world.clock.now() - .minutes(2)) == 0)
+            #expect(try await circles.views.invites.deleteRemovals(before: world.clock.now()) == 1)
+        }
+    }
+
+    @Test func `no invite leads into the circle of an owner whom one blocks, or who blocks one`() async throws {
+        try await withWorld { world in
+            let circles = Circles(world)
+            let (ann, ben, cem, dan) = (world.person(1), world.person(2), world.person(3), world.person(4))
+            let code = try #require(try await circles.create(ann).invite?.code)
+            _ = try await world.block(ann, ben)
+            _ = try await world.block(cem, ann)
+            for user in [ben, cem] {
+                #expect(try await reason { try await circles.join(user, code) } == "INVITE_NOT_VALID")
+                #expect(try await reason { _ = try await circles.preview(code, user) } == "INVITE_NOT_VALID")
+            }
+            // Blocks between members keep no one out (SO-7).
+            try await circles.join(dan, code)
+            let eve = world.person(5)
+            _ = try await world.block(dan, eve)
+            #expect(try await circles.join(eve, code).memberCount == 3)
+        }
+    }
+
     @Test func `an account that is gone leaves every circle, and its circles have owners`() async throws {
         try await withWorld { world in
             let circles = Circles(world)

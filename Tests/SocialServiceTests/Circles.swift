@@ -45,7 +45,7 @@ struct Circles: Sendable {
     }
 
     func remove(_ other: UserID, by user: UserID, _ id: CircleID) async throws {
-        _ = try await RemoveMember(changes: changes, mutations: mutations)
+        _ = try await RemoveMember(changes: changes, invites: views.invites, mutations: mutations)
             .handle(RemoveMemberRequest(circleID: id, userID: other), World.by(user))
     }
 
@@ -115,6 +115,11 @@ struct Circles: Sendable {
     func revoke(_ id: CircleID, by user: UserID, _ invite: CircleInviteID? = nil) async throws -> Int32 {
         try await RevokeInvites(circles: changes.circles, invites: views.invites, mutations: mutations)
             .handle(RevokeInvitesRequest(circleID: id, inviteID: invite), World.by(user)).reply.revoked
+    }
+
+    func preview(_ code: String, _ user: UserID) async throws -> InvitePreview {
+        try await PreviewInvite(circles: changes.circles, views: views, clock: world.clock)
+            .handle(PreviewInviteRequest(code: code), World.by(user))
     }
 
     func page(_ code: String, _ language: String? = nil) async throws -> InvitePage {

@@ -25,6 +25,8 @@ struct UploadRoute: Sendable {
             query: { name in parameters[name[...]].map(String.init) },
             now: clock.now()
         )
+        // A link outlives the account that it was made for by up to an hour: nothing more is stored for a deleted or suspended one (AU-7).
+        if try await blobs.isWithheld(link.key) { throw ServiceError.notFound("upload") }
         try JSONBody.refuseCodings(request, "A file")
         try Self.checkHeaders(of: request, link.file)
         let id: OperationID = ids.make()

@@ -5,6 +5,7 @@ internal import Runtime
 package import ServiceRuntime
 internal import SocialAPI
 package import SocialCore
+internal import SocialDomain
 
 /// Circles: named groups of users, their invites, members and roles (SO-10).
 package enum CirclesFeature {
@@ -16,7 +17,13 @@ package enum CirclesFeature {
             "circles",
             settings: [LinkSettings.publicURL],
             migrations: [
-                MigrationSet("circles", [Migration(version: 1, name: "circles", sql: PackageResources.V0001_circles_sql)])
+                MigrationSet(
+                    "circles",
+                    [
+                        Migration(version: 1, name: "circles", sql: PackageResources.V0001_circles_sql),
+                        Migration(version: 2, name: "removals", sql: PackageResources.V0002_removals_sql),
+                    ]
+                )
             ],
             personalData: [.circles(followers)]
         ) { environment in
@@ -32,7 +39,10 @@ package enum CirclesFeature {
                 jobs: [
                     Job("old_circle_invites", every: .seconds(600)) { now in
                         try await views.invites.deleteExpired(before: now - .days(30))
-                    }
+                    },
+                    Job("old_circle_removals", every: .seconds(600)) { now in
+                        try await views.invites.deleteRemovals(before: now - .hours(Int64(CircleInvite.longestHours)))
+                    },
                 ]
             )
         }
@@ -57,7 +67,7 @@ package enum CirclesFeature {
             leaveCircle: LeaveCircle(changes: changes, mutations: mutations),
             listMembers: ListMembers(circles: circles, profiles: core.profiles),
             setMemberRole: SetMemberRole(changes: changes, mutations: mutations),
-            removeMember: RemoveMember(changes: changes, mutations: mutations),
+            removeMember: RemoveMember(changes: changes, invites: invites, mutations: mutations),
             transferOwnership: TransferOwnership(changes: changes, views: views, mutations: mutations),
             createInvite: CreateInvite(
                 circles: circles,

@@ -23,6 +23,7 @@ struct JoinCircle: MutationHandler {
                 let stored = try await views.invites.find(code: code, work.sql)
             else { throw CircleInvite.notValid }
             if before.members[user] == nil {
+                if try await views.invites.isClosed(stored, to: user, work.sql) { throw CircleInvite.notValid }
                 var invite = stored.invite
                 try invite.use(at: work.now)
                 try await changes.requireRoom(for: user, work)

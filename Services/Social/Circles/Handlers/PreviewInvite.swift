@@ -16,13 +16,15 @@ struct PreviewInvite: QueryHandler {
         guard let (circle, stored) = try await views.invites.valid(request.code, circles, at: clock.now()) else {
             throw CircleInvite.notValid
         }
+        let isMember = circle.members[user] != nil
+        if !isMember, try await views.invites.isClosed(stored, to: user, circles.database) { throw CircleInvite.notValid }
         return InvitePreview(
             circleID: circle.id,
             name: circle.name,
             description: circle.description,
             memberCount: Int32(circle.members.all.count),
             memberLimit: Int32(CircleMembers.limit),
-            joined: circle.members[user] != nil,
+            joined: isMember,
             expiresAt: stored.invite.expiresAt
         )
     }

@@ -62,6 +62,41 @@ struct InviteRepository: Sendable {
         )
     }
 
+    /// Closes the invites that a circle has now to a user who was removed from it. Its row is locked.
+    func close(_ circle: CircleID, to user: UserID, at now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO circle_removal (circle_id, user_id, removed_at) VALUES (\(circle), \(user), \(now))
+            ON CONFLICT (circle_id, user_id) DO UPDATE SET removed_at = EXCLUDED.removed_at
+            """
+        )
+    }
+
+    /// Whether an invite leads a user nowhere: they were removed from the circle since it was made, or of them and the circle's owner one
+    /// blocks the other (SO-7). The owner would not even see such a member, and so could not remove them.
+    func isClosed(_ stored: StoredInvite, to user: UserID, _ sql: some QueryExecutor) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT 1 FROM circle_removal
+            WHERE circle_id = \(stored.circle) AND user_id = \(user) AND removed_at >= \(stored.createdAt)
+            UNION ALL SELECT 1 FROM circle_member o WHERE o.circle_id = \(stored.circle) AND o.role = 1
+              AND (EXISTS (SELECT 1 FROM block b WHERE b.active AND b.blocker = \(user) AND b.blocked = o.user_id)
+                OR EXISTS (SELECT 1 FROM block b WHERE b.active AND b.blocker = o.user_id AND b.blocked = \(user)))
+            """
+        ).isEmpty
+    }
+
+    /// Deletes up to 1,000 removals before an instant: every invite that was made earlier is over. - Returns: how many.
+    func deleteRemovals(before limit: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM circle_removal WHERE (circle_id, user_id) IN
+                (SELECT circle_id, user_id FROM circle_removal WHERE removed_at < \(limit) ORDER BY removed_at LIMIT 1000
+                 FOR UPDATE SKIP LOCKED)
+            """
+        )
+    }
+
     /// Deletes up to 1,000 that have been over since an instant. - Returns: how many.
     func deleteExpired(before limit: Instant) async throws -> Int {
         try await database.execute(

@@ -8,7 +8,7 @@ extension PersonalData {
     /// - Parameter followers: what all features add to a change of a profile.
     static func circles(_ followers: [any ProfileFollower]) -> PersonalData {
         PersonalData(
-            [member, invite],
+            [member, invite, removal],
             impersonal: ["circle": "names and descriptions of groups; their members have a table of their own"]
         ) { environment in
             let changes = try CircleChanges(SocialCore(environment, followers))
@@ -32,6 +32,9 @@ extension PersonalData {
             ) { "circle_member.user_id = \($0)" }
         ]
     )
+
+    /// Not exported: like a block by another, it is what others decided about the user.
+    private static let removal = PersonalTable("circle_removal", users: ["user_id": .delete], references: ["circle_id"])
 
     private static let invite = PersonalTable(
         "circle_invite",

@@ -7,6 +7,8 @@ public struct CircleInvite: Hashable, Sendable {
     /// How many uses one has, and how long it is valid, when its maker does not say.
     public static let standardUses: Int32 = 50
     public static let standardHours: Int32 = 168
+    /// How long one can be valid, in hours.
+    public static let longestHours: Int32 = 720
 
     public let code: String
     public let maxUses: Int32
@@ -31,7 +33,7 @@ public struct CircleInvite: Hashable, Sendable {
         uses += 1
     }
 
-    /// The answer to every code that leads nowhere: unknown, used up, over or revoked.
+    /// The answer to every code that leads nowhere: unknown, used up, over, revoked or closed to the user.
     public static let notValid = ServiceError(
         .notFound,
         "INVITE_NOT_VALID",
