@@ -35,6 +35,7 @@ struct SingleFlightTests {
     @Test func `work that eight ask for at once is done once, and again for a caller who comes after it`() async throws {
         let (flight, work) = (SingleFlight<String, Int>(), Work())
         let tasks = try await eight(flight, work.run)
+        try await eventually("it has begun") { work.count > 0 }
         #expect(work.count == 1)
         work.end()
         for task in tasks { #expect(try await task.value == 1) }
