@@ -97,7 +97,7 @@ struct FreezeNotificationTests {
         }
     }
 
-    @Test func `both at once are told in their order`() async throws {
+    @Test func `both at once make entries in their order`() async throws {
         try await withWorld { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             try await world.device(ann, "phone")
