@@ -64,6 +64,13 @@ struct TextTests {
         #expect(text(.streakAtRisk, amount: 1, .german).body == "Dein Streak von 12 Tagen mit Ben läuft in 1 Stunde ab!")
         #expect(text(.streakAtRisk, others: 2, amount: 3, .english).title == "⚠️ 3 streaks at risk!")
         #expect(text(.freezeUsed, amount: 1, .english).body == "Your 12-day streak is safe. You have 1 freeze remaining.")
+        #expect(
+            text(.freezeReturned, amount: 1, .english).body == "The day it was used on no longer needs it. You have 1 freeze now."
+        )
+        // It was spent on another date at once.
+        #expect(text(.freezeReturned, .english).body == "The day it was used on no longer needs it.")
+        #expect(text(.freezeReturned, amount: 2, .german).body.hasSuffix("braucht ihn nicht mehr. Du hast jetzt 2 Freezes."))
+        #expect(text(.freezeReturned, .german).body == "Der Tag, für den er eingesetzt war, braucht ihn nicht mehr.")
         #expect(text(.streakReminder, amount: 1, .german).body == "Heute ist noch 1 Gewohnheit offen")
     }
 
@@ -147,5 +154,9 @@ struct TextTests {
         #expect(DeepLink.path(.milestone, wording: 0, streak: streak) == "share-milestone/\(streak)")
         #expect(DeepLink.path(.friendRequest, wording: 0, streak: nil) == "friends?tab=requests")
         #expect(DeepLink.path(.friendPosted, wording: 0, streak: streak) == "home")
+        // Streaks of one's own have no page of their own.
+        for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned] {
+            #expect(DeepLink.path(kind, wording: 0, streak: streak) == "home")
+        }
     }
 }

@@ -26,7 +26,7 @@ package struct NewNotification: Sendable {
     /// Of an invitation; empty for all else.
     package var code: String
     package var habit: HabitID?
-    /// That a reminder of a habit is about.
+    /// That a reminder of a habit, or a freeze, is about.
     package var date: CalendarDate?
     package var useful: Usefulness
 
@@ -117,7 +117,7 @@ package struct StoredNotification: Sendable {
     /// Of an invitation; empty for all else.
     package let code: String
     package let habit: HabitID?
-    /// That a reminder of a habit is about.
+    /// That a reminder of a habit, or a freeze, is about.
     package let date: CalendarDate?
 
     /// Its text, cut to length.

@@ -27,6 +27,7 @@ public enum NotificationKind: Int32, CaseIterable, Hashable, Sendable {
     case reportUpdate = 25
     case test = 26
     case motivation = 27
+    case freezeReturned = 28
 
     /// As the API writes it: `friend_request`. For payloads, collapse ids and metrics.
     public var name: String {
@@ -51,8 +52,8 @@ public struct NotificationValues: Hashable, Sendable {
     public var count: Int32
     /// Friends who wait, or streaks at risk, besides the one that is named.
     public var others: Int32
-    /// Minutes of `windowClosing`, hours of `streakAtRisk`, `teamAtRisk` and `repairOffer`, freezes left of `freezeUsed`, open habits of
-    /// `streakReminder`; of its other wordings as these say.
+    /// Minutes of `windowClosing`, hours of `streakAtRisk`, `teamAtRisk` and `repairOffer`, freezes left of `freezeUsed` and
+    /// `freezeReturned`, open habits of `streakReminder`; of its other wordings as these say.
     public var amount: Int32
     /// A prompt, or the name of a habit, team or product; empty where there is none.
     public var subject: String

@@ -28,7 +28,7 @@ package enum LogFeature {
             ),
             consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
                 + entries.soloHandlers + entries.soloReminderHandlers + entries.teamHandlers + entries.habitHandlers
-                + [AnsweredReminders(core: core).handler]
+                + [AnsweredReminders(core: core).handler, ReturnedFreezes(core: core).handler]
         )
     }
 }

@@ -61,6 +61,8 @@ extension Notifications {
         public static let test = Kind(rawValue: "test")
         /// A word of encouragement, for who wants them.
         public static let motivation = Kind(rawValue: "motivation")
+        /// A freeze that was used on a date is back: the date no longer needs it.
+        public static let freezeReturned = Kind(rawValue: "freeze_returned")
 
         /// As it is written in JSON.
         public let rawValue: String
@@ -185,7 +187,7 @@ extension Notifications {
         public var body: String
         /// The user who caused it; unset when none did.
         public var actorID: UserID?
-        /// `streak_id`.
+        /// The streak that it is about; of a freeze, the user's own.
         public var streakID: StreakID?
         /// `friendship_id`.
         public var friendshipID: FriendshipID?
@@ -203,7 +205,7 @@ extension Notifications {
         public var circleID: CircleID?
         /// The habit that it is about.
         public var habitID: HabitID?
-        /// The date that a reminder of a habit is about: for its actions.
+        /// The date that a reminder of a habit is about: for its actions. Of a freeze, the date it was used on.
         public var date: CalendarDate?
 
         /// The given fields set, the others unset.

@@ -36,10 +36,12 @@ public enum Kind: Wire.OpenEnum {
     case test
     /// A word of encouragement, for who wants them.
     case motivation
+    /// A freeze that was used on a date is back: the date no longer needs it.
+    case freezeReturned
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test, .motivation]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test, .motivation, .freezeReturned]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -71,6 +73,7 @@ public enum Kind: Wire.OpenEnum {
         case 25: self = .reportUpdate
         case 26: self = .test
         case 27: self = .motivation
+        case 28: self = .freezeReturned
         default: self = .unrecognized(rawValue)
         }
     }
@@ -105,6 +108,7 @@ public enum Kind: Wire.OpenEnum {
         case .reportUpdate: 25
         case .test: 26
         case .motivation: 27
+        case .freezeReturned: 28
         case .unrecognized(let number): number
         }
     }
@@ -139,6 +143,7 @@ public enum Kind: Wire.OpenEnum {
         case .reportUpdate: "report_update"
         case .test: "test"
         case .motivation: "motivation"
+        case .freezeReturned: "freeze_returned"
         case .unrecognized(let number): String(number)
         }
     }
@@ -249,6 +254,7 @@ public struct NotificationItem: Sendable, Equatable {
     public var body: String = ""
     /// The user who caused it; unset when none did.
     public var actorID: Kernel.UserID? = nil
+    /// The streak that it is about; of a freeze, the user's own.
     public var streakID: Kernel.StreakID? = nil
     public var friendshipID: Kernel.FriendshipID? = nil
     public var createdAt: Kernel.Instant? = nil
@@ -264,7 +270,7 @@ public struct NotificationItem: Sendable, Equatable {
     public var circleID: Kernel.CircleID? = nil
     /// The habit that it is about.
     public var habitID: Kernel.HabitID? = nil
-    /// The date that a reminder of a habit is about: for its actions.
+    /// The date that a reminder of a habit is about: for its actions. Of a freeze, the date it was used on.
     public var date: Kernel.CalendarDate? = nil
 
     /// The given fields set, the others unset.

@@ -156,6 +156,28 @@ package struct NotificationRepository: Sendable {
         ).map { try $0.get(at: 0) }
     }
 
+    /// An entry that says that a freeze was used.
+    package struct FreezeUse: Sendable {
+        package let id: NotificationID
+        package let isUnread: Bool
+        /// The push service has taken a push of it.
+        package let isPushed: Bool
+    }
+
+    /// What says that a freeze was used on a date of a streak, the newest first.
+    package static func freezeUses(of user: UserID, _ streak: StreakID, on date: CalendarDate, _ sql: Transaction) async throws
+        -> [FreezeUse]
+    {
+        try await sql.query(
+            """
+            SELECT id, read_at IS NULL, pushed_at IS NOT NULL FROM notification
+            WHERE user_id = \(user) AND kind IN (\(NotificationKind.freezeUsed.rawValue), \(NotificationKind.lastFreeze.rawValue))
+                AND streak_id = \(streak) AND on_date = \(date)
+            ORDER BY created_at DESC, id DESC
+            """
+        ).map { FreezeUse(id: try $0.get(at: 0), isUnread: try $0.get(at: 1), isPushed: try $0.get(at: 2)) }
+    }
+
     /// Whether the user's log shows this entry.
     package static func exists(_ id: NotificationID, of user: UserID, _ sql: Transaction) async throws -> Bool {
         try await !sql.query("SELECT 1 FROM notification WHERE id = \(id) AND user_id = \(user) AND \(isShown(to: user))").isEmpty

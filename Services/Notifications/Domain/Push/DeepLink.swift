@@ -35,8 +35,9 @@ public enum DeepLink {
         case .streakReminder where wording == 0: return "today"
         case .milestone where habit != nil: return habit.map { "habits/\($0)" } ?? "today"
         case .streakBroken: return wording == Wording.hasNoToken ? paywall(.streakBroken) : detail
-        case .streakAtRisk, .streakRecovered, .nudge, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .streakReminder:
-            return detail
+        case .streakAtRisk, .streakRecovered, .nudge, .repairOffer, .pauseEnded, .streakReminder: return detail
+        // Their streak is one of the reader's own, which has no page below `streak/`.
+        case .freezeUsed, .lastFreeze, .freezeReturned: return "home"
         case .teamAtRisk, .teamBroken, .teamJoined: return circle.map { "circles/\($0)" } ?? "circles"
         case .teamInvitation: return code.isEmpty ? "circles" : "circles/join/\(code)"
         case .teamMilestone where wording == Wording.teamRestored: return circle.map { "circles/\($0)" } ?? "circles"

@@ -28,8 +28,8 @@ extension NotificationKind {
     public var channel: PushFormat.Channel {
         switch self {
         case .dailyWindow, .windowClosing, .habitReminder, .streakReminder, .motivation: .reminders
-        case .streakAtRisk, .streakBroken, .streakRecovered, .milestone, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded,
-            .teamAtRisk, .teamBroken, .teamMilestone:
+        case .streakAtRisk, .streakBroken, .streakRecovered, .milestone, .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer,
+            .pauseEnded, .teamAtRisk, .teamBroken, .teamMilestone:
             .streaks
         case .friendRequest, .friendAccepted, .friendPosted, .nudge, .teamInvitation, .teamJoined: .social
         case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test: .account

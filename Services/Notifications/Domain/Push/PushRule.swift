@@ -85,8 +85,8 @@ extension NotificationKind {
         case .habitReminder: .hours(3)
         case .motivation: .hours(2)
         case .test: .minutes(10)
-        case .friendAccepted, .friendPosted, .nudge, .milestone, .streakBroken, .streakRecovered, .freezeUsed, .lastFreeze,
-            .repairOffer, .pauseEnded, .teamJoined, .teamBroken, .teamMilestone:
+        case .friendAccepted, .friendPosted, .nudge, .milestone, .streakBroken, .streakRecovered, .freezeUsed, .freezeReturned,
+            .lastFreeze, .repairOffer, .pauseEnded, .teamJoined, .teamBroken, .teamMilestone:
             .days(1)
         }
     }

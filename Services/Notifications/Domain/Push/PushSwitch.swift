@@ -44,7 +44,7 @@ extension NotificationKind {
         case .dailyWindow: .windowAlerts
         case .windowClosing: .windowClosing
         case .streakAtRisk, .teamAtRisk, .lastFreeze, .streakReminder: .streakAtRisk
-        case .streakBroken, .streakRecovered, .freezeUsed, .repairOffer, .pauseEnded, .teamBroken: .streakBroken
+        case .streakBroken, .streakRecovered, .freezeUsed, .freezeReturned, .repairOffer, .pauseEnded, .teamBroken: .streakBroken
         case .friendPosted: .friendPosted
         case .milestone, .teamMilestone: .milestone
         case .friendRequest, .friendAccepted, .teamInvitation, .teamJoined: .friendRequests

@@ -10,7 +10,7 @@ enum EnglishTexts: Texts {
         case .nudge: return NotificationText("👉 \(name) nudged you", "\(name) is waiting for your snap. Keep the streak alive 🔥")
         case .dailyWindow, .windowClosing: return window(kind, values, name)
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
-        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
+        case .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
         case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
             .motivation:
@@ -73,6 +73,9 @@ enum EnglishTexts: Texts {
         case .freezeUsed:
             let left = "You have \(counted(values.amount, "freeze", "freezes")) remaining."
             return NotificationText("❄️ Streak Freeze Used!", "Your \(streak) is safe. \(left)")
+        case .freezeReturned:
+            let left = values.amount > 0 ? " You have \(counted(values.amount, "freeze", "freezes")) now." : ""
+            return NotificationText("❄️ Your freeze is back!", "The day it was used on no longer needs it.\(left)")
         case .lastFreeze:
             return NotificationText("⚠️ This is your last freeze!", "Check in tomorrow to keep your \(streak) alive.")
         case .repairOffer:

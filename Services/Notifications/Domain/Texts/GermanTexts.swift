@@ -11,7 +11,7 @@ enum GermanTexts: Texts {
             return NotificationText("👉 \(name) stupst dich an", "\(name) wartet auf deinen Snap. Halte den Streak am Leben 🔥")
         case .dailyWindow, .windowClosing: return window(kind, values, name)
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
-        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
+        case .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
         case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
             .motivation:
@@ -82,6 +82,10 @@ enum GermanTexts: Texts {
         case .freezeUsed:
             let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes"))."
             return NotificationText("❄️ Streak-Freeze eingesetzt!", "Dein \(streak) ist sicher. \(left)")
+        case .freezeReturned:
+            let left = values.amount > 0 ? " Du hast jetzt \(counted(values.amount, "Freeze", "Freezes"))." : ""
+            let body = "Der Tag, für den er eingesetzt war, braucht ihn nicht mehr.\(left)"
+            return NotificationText("❄️ Dein Freeze ist zurück!", body)
         case .lastFreeze:
             return NotificationText("⚠️ Das ist dein letzter Freeze!", "Check morgen ein, damit dein \(streak) weitergeht.")
         case .repairOffer:

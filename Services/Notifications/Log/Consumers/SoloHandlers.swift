@@ -10,17 +10,19 @@ extension NotificationHandlers {
         [
             EventHandler(FreezeUsed.self, in: batch) { event, now in
                 let isLast = event.freezesLeft == 0
-                return [
-                    Self.draft(
-                        event.userID,
-                        isLast ? .lastFreeze : .freezeUsed,
-                        NotificationValues(
-                            wording: isLast ? Wording.noFreezeLeft : 0,
-                            count: event.count,
-                            amount: event.freezesLeft
-                        )
-                    )
-                ]
+                let new = NewNotification(
+                    user: event.userID,
+                    kind: isLast ? .lastFreeze : .freezeUsed,
+                    values: NotificationValues(
+                        wording: isLast ? Wording.noFreezeLeft : 0,
+                        count: event.count,
+                        amount: event.freezesLeft
+                    ),
+                    // By these it is found when the freeze comes back.
+                    streak: event.streakID,
+                    date: event.date
+                )
+                return [NotificationDraft(new)]
             },
             EventHandler(SoloMilestoneReached.self, in: batch) { event, now in
                 // Each once a person (CI-5).
@@ -117,6 +119,33 @@ extension NotificationHandlers {
         useful: NewNotification.Usefulness = .asItsKind
     ) -> NotificationDraft {
         NotificationDraft(NewNotification(user: user, kind: kind, values: values, useful: useful))
+    }
+}
+
+/// A freeze that comes back (SD-6): what said that it was used is read, so that what of it waits is not pushed, and another entry says that it is
+/// back. That one is pushed only if the use was: who had no push of the one needs none of the other.
+struct ReturnedFreezes: Sendable {
+    let core: NotificationsCore
+
+    var handler: EventHandler {
+        EventHandler(FreezeReturned.self) { [core] event, work in
+            let user = event.userID
+            let uses = try await NotificationRepository.freezeUses(of: user, event.streakID, on: event.date, work.sql)
+            let unread = uses.filter(\.isUnread).map(\.id)
+            if !unread.isEmpty {
+                _ = try await core.live.markRead(unread, of: user, areOpened: false, core.log, work)
+            }
+            let new = NewNotification(
+                user: user,
+                kind: .freezeReturned,
+                values: NotificationValues(amount: event.freezesLeft),
+                streak: event.streakID,
+                date: event.date,
+                // Of several uses of the date, the last one is the one that is undone.
+                useful: uses.first?.isPushed == true ? .asItsKind : .inLogOnly
+            )
+            try await core.writer.write(new, work)
+        }
     }
 }
 

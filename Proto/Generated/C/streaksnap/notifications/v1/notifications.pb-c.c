@@ -1275,7 +1275,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_reply__de
   (ProtobufCMessageInit) streaksnap__notifications__v1__delete_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[28] =
+static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[29] =
 {
   { "KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED", 0 },
   { "KIND_FRIEND_REQUEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FRIEND_REQUEST", 1 },
@@ -1305,14 +1305,16 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values
   { "KIND_REPORT_UPDATE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPORT_UPDATE", 25 },
   { "KIND_TEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST", 26 },
   { "KIND_MOTIVATION", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_MOTIVATION", 27 },
+  { "KIND_FREEZE_RETURNED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FREEZE_RETURNED", 28 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__kind__value_ranges[] = {
-{0, 0},{0, 28}
+{0, 0},{0, 29}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[28] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[29] =
 {
   { "KIND_DAILY_WINDOW", 9 },
   { "KIND_EXPORT_READY", 12 },
+  { "KIND_FREEZE_RETURNED", 28 },
   { "KIND_FREEZE_USED", 13 },
   { "KIND_FRIEND_ACCEPTED", 2 },
   { "KIND_FRIEND_POSTED", 3 },
@@ -1347,9 +1349,9 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
   "Kind",
   "Streaksnap__Notifications__V1__Kind",
   "streaksnap.notifications.v1",
-  28,
+  29,
   streaksnap__notifications__v1__kind__enum_values_by_number,
-  28,
+  29,
   streaksnap__notifications__v1__kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__kind__value_ranges,
