@@ -72,7 +72,7 @@ struct ProvisionerTests {
             try await jetStream.ensureStream(StreamConfiguration(name: "FOREIGN", subjects: ["evt.auth.>"]))
             let provisioner = provisioner(jetStream)
             let refusal = await #expect(throws: JetStreamError.self) { try await provisioner.provision() }
-            #expect(refusal?.code != JetStreamError.streamNotFound, "the first error is the stream's, not its consumers'")
+            #expect(refusal.map { $0.status != 404 } == true, "the first error is the stream's, not its consumers'")
             #expect(!provisioner.isComplete)
             _ = try await jetStream.consumerInfo(stream: "EVT_SOCIAL", durable: "media-core")
             try await bus.expectDone("STREAM.DELETE.FOREIGN")
