@@ -237,7 +237,12 @@ public final class GatewayHost: Program {
             logger: quiet
         )
         let listener = HTTPListener(channel, most: try settings.get(GatewaySettings.maxConnections), logger: quiet)
-        let port = try await listener.listen(on: place)
+        let port: Int
+        do { port = try await listener.listen(on: place) } catch {
+            guard case .address(let host, let wanted) = place else { throw error }
+            let names = "\(GatewaySettings.host.argument) and \(GatewaySettings.port.argument)"
+            throw Settings.Invalid("The address of \(names), \(host):\(wanted), cannot be listened on: \(error).")
+        }
         parts.withLock { parts in
             parts.listener = listener
             parts.port = port

@@ -88,22 +88,37 @@ public final class StreamProvisioner: Sendable {
     /// Whether the last check of the broker found, or made, everything.
     public var isComplete: Bool { hasSucceeded.load(ordering: .relaxed) }
 
-    /// Makes what is missing and changes what differs. Safe to repeat.
+    /// Makes what is missing and changes what differs. Safe to repeat. What the broker refuses does not keep the others away.
     ///
     /// Streams one after the other, which nats-server 2.9 asks for (`ensureStream`); then all consumers at once: there are several for each
     /// stream, and each would otherwise wait for the answer to the one before.
     ///
-    /// - Throws: `JetStreamError` for what the broker refuses, `ServiceError` while it is away.
+    /// - Throws: `JetStreamError` for the first that the broker refuses, after all others are made; `ServiceError` at once while it is away.
     public func provision() async throws {
-        for stream in topology.streams { try await jetStream.ensureStream(stream.configuration) }
-        try await withThrowingTaskGroup(of: Void.self) { [jetStream] tasks in
+        var refusals: [JetStreamError] = []
+        for stream in topology.streams {
+            do { try await jetStream.ensureStream(stream.configuration) } catch let error as JetStreamError {
+                refusals.append(error)
+            }
+        }
+        // A stream that may not be changed is there, and can have its readers.
+        refusals += try await withThrowingTaskGroup(of: JetStreamError?.self) { [jetStream] tasks in
             for stream in topology.streams {
                 for reader in stream.readers {
-                    tasks.addTask { try await jetStream.ensureReader(stream: stream.configuration.name, durable: reader) }
+                    tasks.addTask {
+                        do { try await jetStream.ensureReader(stream: stream.configuration.name, durable: reader) } catch let
+                            error
+                            as JetStreamError
+                        { return error }
+                        return nil
+                    }
                 }
             }
-            try await tasks.waitForAll()
+            var found: [JetStreamError] = []
+            for try await refusal in tasks { if let refusal { found.append(refusal) } }
+            return found
         }
+        if let first = refusals.first { throw first }
         hasSucceeded.store(true, ordering: .relaxed)
     }
 

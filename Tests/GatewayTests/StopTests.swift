@@ -25,6 +25,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["127.0.0.1", "nowhere.invalid"])
+    func `a port that is taken or a host that is unknown ends the start, and the error names the settings`(name: String)
+        async throws
+    {
+        let other = try await EchoGateway()
+        let nats = try await NatsServer.start()
+        let files = nats.files.appendingPathComponent("blobs")
+        let values = ["http.host": name, "http.port": "\(other.port)", "gateway.ready-timeout": "0"]
+        let host = try EchoGateway.makeHost(nats.url, files: files, values)
+        let error = await #expect(throws: Settings.Invalid.self) { try await host.start() }
+        #expect(error?.description.contains("--http-host and --http-port") == true)
+        await host.stop()
+        await other.stop()
+    }
+
     @Test func `a key of links that is too short ends the start, and the error names it`() async throws {
         let nats = try await NatsServer.start()
         let files = nats.files.appendingPathComponent("blobs")

@@ -66,6 +66,22 @@ struct ProvisionerTests {
         }
     }
 
+    @Test func `a stream that the broker refuses does not keep the others and their consumers away`() async throws {
+        try await withBroker { _, bus, jetStream in
+            // It has the subjects of EVT_AUTH, the first of the streams.
+            try await jetStream.ensureStream(StreamConfiguration(name: "FOREIGN", subjects: ["evt.auth.>"]))
+            let provisioner = provisioner(jetStream)
+            let refusal = await #expect(throws: JetStreamError.self) { try await provisioner.provision() }
+            #expect(refusal.map { $0.status != 404 } == true, "the first error is the stream's, not its consumers'")
+            #expect(!provisioner.isComplete)
+            _ = try await jetStream.consumerInfo(stream: "EVT_SOCIAL", durable: "media-core")
+            try await bus.expectDone("STREAM.DELETE.FOREIGN")
+            try await provisioner.provision()
+            #expect(try await isThere(jetStream))
+            #expect(provisioner.isComplete)
+        }
+    }
+
     @Test func `waits for a broker that is away, and makes again what it loses`() async throws {
         let nats = try await NatsServer.start()
         let bus = try await World.connect(nats)

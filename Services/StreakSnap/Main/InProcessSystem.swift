@@ -28,7 +28,11 @@ struct InProcessSystem: RunningSystem {
             logger: try Logger(service: "gateway", settings: settings),
             metrics: metrics
         )
-        let admin = try AdminServer.start(plan.settings, metrics: metrics.labelled([("service", "streaksnap")]), logger: logger) {
+        let admin = try await AdminServer.start(
+            plan.settings,
+            metrics: metrics.labelled([("service", "streaksnap")]),
+            logger: logger
+        ) {
             gateway.isReady && hosts.allSatisfy(\.isReady)
         }
         for host in hosts { try await host.start() }

@@ -73,7 +73,7 @@ struct Streams: AsyncParsableCommand {
             try await provisioner.provision()
             return await bus.close()
         }
-        let admin = try AdminServer.start(settings, metrics: Metrics().labelled([("service", "streams")]), logger: logger) {
+        let admin = try await AdminServer.start(settings, metrics: Metrics().labelled([("service", "streams")]), logger: logger) {
             provisioner.isComplete && bus.isConnected
         }
         let watching = Task { await provisioner.watch() }

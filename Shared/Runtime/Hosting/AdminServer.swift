@@ -9,6 +9,9 @@ public struct AdminServer: Sendable {
     private let logger: Logger
     private let isReady: @Sendable () -> Bool
 
+    /// What it listens on.
+    var address: String { "\(host):\(port)" }
+
     /// - Parameter isReady: asked for each `/readyz`.
     public init(host: String, port: Int, metrics: Metrics, logger: Logger, isReady: @escaping @Sendable () -> Bool) {
         self.host = host
@@ -19,7 +22,9 @@ public struct AdminServer: Sendable {
     }
 
     /// Serves until cancelled.
-    public func run() async throws {
+    ///
+    /// - Parameter isListening: called once the port is open.
+    public func run(isListening: @escaping @Sendable () -> Void = {}) async throws {
         let router = Router()
         let (metrics, isReady) = (metrics, isReady)
         ProcessMetrics.add(to: metrics)
@@ -43,6 +48,7 @@ public struct AdminServer: Sendable {
         let application = Application(
             router: router,
             configuration: .init(address: .hostname(host, port: port), serverName: nil),
+            onServerRunning: { _ in isListening() },
             logger: quiet
         )
         try await application.run()

@@ -107,7 +107,7 @@ public enum ProgramMain {
         let program = try P(settings: settings, logger: logger, metrics: metrics)
         // What the process itself exposes says whose it is too.
         let own = metrics.labelled([("service", P.name)])
-        let admin = try AdminServer.start(settings, metrics: own, logger: logger) { program.isReady }
+        let admin = try await AdminServer.start(settings, metrics: own, logger: logger) { program.isReady }
         try await program.start()
         await StopSignals().first()
         await program.stop()
@@ -170,13 +170,15 @@ public struct StopSignals: Sendable {
 }
 
 extension AdminServer {
-    /// Starts the admin port when the settings name one.
+    /// Starts the admin port when the settings name one; returns when it is open.
+    ///
+    /// - Throws: `Settings.Invalid` when it cannot be listened on.
     public static func start(
         _ settings: Settings,
         metrics: Metrics,
         logger: Logger,
         isReady: @escaping @Sendable () -> Bool
-    ) throws -> Task<Void, Never>? {
+    ) async throws -> Task<Void, Never>? {
         let port = try settings.get(CommonSettings.adminPort)
         guard port != 0 else { return nil }
         let server = AdminServer(
@@ -186,11 +188,20 @@ extension AdminServer {
             logger: logger,
             isReady: isReady
         )
-        return Task {
-            do { try await server.run() } catch is CancellationError {} catch {
+        let (events, event) = AsyncStream.makeStream(of: String?.self)
+        let serving = Task {
+            do { try await server.run { event.yield(nil) } } catch is CancellationError {} catch {
+                event.yield("\(error)")
                 logger.error("the admin port is not served", metadata: ["port": "\(port)", "error": "\(error)"])
             }
+            event.finish()
         }
+        for await problem in events {
+            guard let problem else { break }
+            let names = "\(CommonSettings.adminHost.argument) and \(CommonSettings.adminPort.argument)"
+            throw Settings.Invalid("The address of \(names), \(server.address), cannot be listened on: \(problem).")
+        }
+        return serving
     }
 }
 

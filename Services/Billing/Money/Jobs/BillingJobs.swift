@@ -88,7 +88,7 @@ struct BillingJobs {
         return Job("ledger_sums", every: .seconds(60)) { _ in
             for (currency, sum) in try await ledger.sums() {
                 metrics.gauge(
-                    "streaksnap_ledger_sum",
+                    "streaksnap_ledger_imbalance",
                     [("currency", currency == .coins ? "coins" : "recovery_tokens")],
                     help: "The sum over all accounts of the ledger: 0."
                 ).set(Int(sum))
