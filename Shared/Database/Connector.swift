@@ -63,7 +63,7 @@ struct Connector: Sendable {
     struct Refusal: Error {
         let reason: String
 
-        /// Whether nobody answered: the attempt ended by its own limit, or by the kernel's. libpq has no code for that. Its texts are
+        /// Whether no answer came: the attempt ended by its own limit, or by the kernel's. libpq has no code for that. Its texts are
         /// English unless a program sets its locale, which ours do not; those of the kernel are in the same language.
         var isSilence: Bool {
             reason.contains("timeout expired")

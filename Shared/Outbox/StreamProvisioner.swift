@@ -45,7 +45,7 @@ public struct EventTopology: Sendable, Equatable {
 
 extension StreamConfiguration {
     /// The stream of a service's events: `EVT_AUTH` with `evt.auth.>`, kept for 7 days. A stream that is gone is noticed, and its events are
-    /// published again; single ones that are gone are not, so nobody may remove them.
+    /// published again; single ones that are gone are not, so no client may remove them.
     public static func events(ofService service: String, replicas: Int = 1) -> StreamConfiguration {
         StreamConfiguration(
             name: EventConsumer.streamName(ofService: service),

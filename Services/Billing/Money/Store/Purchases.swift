@@ -13,7 +13,7 @@ internal import StreaksAPI
 struct Purchases: Sendable {
     /// How long a step is left to the process that drives it. Driving it twice does no harm.
     static let lease = Interval.seconds(5)
-    /// How long a step that has failed waits for the job at most: someone has paid, and a freeze serves only dates that end after it came.
+    /// How long a step that has failed waits for the job at most: the user has paid, and a freeze serves only dates that end after it came.
     static let longestWait = Interval.minutes(1)
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
