@@ -128,9 +128,12 @@ struct TestEnvironmentTests {
             try FileManager.default.contentsOfDirectory(atPath: killed.folder.path).filter { $0.hasPrefix("streaksnap-test-") }
         }
         // Of a killed one nothing stays outside of its folder.
-        let maps = killed.servers.keys.map { (try? String(contentsOfFile: "/proc/\($0)/maps", encoding: .utf8)) ?? "" }
-        let memory = maps.joined()
-        #expect(memory.contains("/pg_dynshmem/mmap.") && !memory.contains("/dev/shm/PostgreSQL."))
+        let memory = {
+            let servers = ProcessTree.children(of: killed.child.pid)
+            return servers.map { (try? String(contentsOfFile: "/proc/\($0)/maps", encoding: .utf8)) ?? "" }.joined()
+        }
+        try await eventually("PostgreSQL's memory is in its folder") { memory().contains("/pg_dynshmem/mmap.") }
+        #expect(!memory().contains("/dev/shm/PostgreSQL."))
         killed.child.signal(SIGKILL)
         try await Self.expectNothingRuns(of: killed)
         let left = try folders()

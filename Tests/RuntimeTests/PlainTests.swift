@@ -1,3 +1,4 @@
+import Bus
 import Foundation
 import Kernel
 import Logging
@@ -111,6 +112,17 @@ struct SettingsTests {
         #expect(throws: Settings.Invalid.self) { try wrong.get(flag) }
         let required = #expect(throws: Settings.Invalid.self) { try wrong.get(secret) }
         #expect(required?.description.contains("--nats-password") == true)
+    }
+
+    @Test func `An address that is none of a broker is refused, not tried for ever`() throws {
+        func configuration(_ url: String) throws -> BusConfiguration {
+            try BusConfiguration(Settings(values: ["nats.url": url], declared: ServiceSettings.all), name: "auth")
+        }
+        for url in ["http://a", "nats://", "nats://a:4222,", "a:4222,ws://b", "://a"] {
+            let error = #expect(throws: Settings.Invalid.self, "\(url)") { try configuration(url) }
+            #expect(error?.description.hasPrefix("--nats-url (or STREAKSNAP_NATS_URL) must be nats://host:port") == true)
+        }
+        for url in ["nats://a:4222", "tls://user:word@a:4222,nats://b:1, c:2", "a"] { #expect(try configuration(url).url == url) }
     }
 
     @Test func `A value out of its range is refused before anything runs, and names the setting`() async throws {
