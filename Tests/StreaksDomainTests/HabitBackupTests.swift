@@ -43,6 +43,19 @@ import Testing
         #expect(found.account == UserID(high: 1, low: 2))
     }
 
+    @Test func `A habit comes into the archive and out of it up to tomorrow, which was today further east`() {
+        let today = context.today
+        var habit = FileHabit(name: "Run", versions: [.init(from: today.advanced(by: -9), schedule: .daily, weekStart: 1)])
+        let spans: [(from: Int, until: Int?, isRight: Bool)] = [
+            (0, nil, true), (-3, 1, true), (1, 1, true), (2, nil, false), (0, 2, false),
+        ]
+        for (from, until, isRight) in spans {
+            habit.archivings = [.init(from: today.advanced(by: from), until: until.map { today.advanced(by: $0) })]
+            let errors = HabitBackupReader.read(Self.document([habit]), context).problems.errors
+            #expect(errors.map(\.place) == (isRight ? [] : ["data.habits[0].archivings[0]"]), "\(from)")
+        }
+    }
+
     @Test func `A document names the photo of a date, and the photo itself is in none`() {
         let date = CalendarDate(dayNumber: 20_000)
         let photo = HabitPhotoID(high: 3, low: 4)

@@ -85,7 +85,8 @@ struct HabitFileSamples {
             habit.createdAt = Instant(microseconds: Int64.random(in: 0...1_700_000_000_000_000, using: &random))
         }
         if random.chance(30) {
-            habit.archivings = [.init(from: first, until: first.advanced(by: 3)), .init(from: first.advanced(by: 3))]
+            let end = min(first.advanced(by: 3), context.today)
+            habit.archivings = [.init(from: first, until: end), .init(from: end)]
         }
         if random.chance(30) { habit.pauses = [.init(from: first, until: first.advanced(by: 90))] }
         for _ in 0..<Int.random(in: 0...10, using: &random) {

@@ -129,6 +129,25 @@ import WorkPool
         }
     }
 
+    @Test func `a habit of a backup begins between 2000 and now, whatever it says`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            for created in ["0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z"] {
+                let habit = """
+                    {"id":"\(UUID())","name":"Read","created_at":"\(created)",
+                    "versions":[{"from":"2030-03-01","schedule":{"type":"daily"},"first_day_of_week":1}]}
+                    """
+                let backup = #"{"version":"2.0","kind":"backup","data":{"settings":{},"categories":[],"habits":["# + habit + "]}}"
+                _ = try await files.restore(Array(backup.utf8), ann)
+                #expect(try await files.names(ann) == ["Read"])
+                let begun: Query = "SELECT min(started_at) FROM streak WHERE ended_at IS NULL"
+                let began: Instant? = try await files.world.database.query(begun).first?.get(at: 0)
+                let expected = created.hasPrefix("0") ? moment("2000-01-01T00:00:00Z") : files.world.clock.now()
+                #expect(began == expected, "\(created)")
+            }
+        }
+    }
+
     @Test func `a backup that is wrong leaves everything as it is`() async throws {
         try await withFiles { files in
             let ann = try await files.world.person(1)

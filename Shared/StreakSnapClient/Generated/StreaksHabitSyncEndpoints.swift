@@ -10,6 +10,6 @@ extension Streaks {
         /// Refused as a whole, with nothing changed: SYNC_SCHEMA_UNSUPPORTED for a schema version that the server does not know, and RESYNC_REQUIRED
         /// for changes of an earlier epoch (a restore or clearing has replaced everything): pull from the start, without changes and cursor, then
         /// send the queue again in the new epoch. The other reasons are answers to single changes.
-        public static let sync = Endpoint<Streaks.SyncRequest, Streaks.SyncReply>(Route(name: "HabitSync.Sync", verb: "POST", path: "/api/sync", body: .all, auth: .user))
+        public static let sync = Endpoint<Streaks.SyncRequest, Streaks.SyncReply>(Route(name: "HabitSync.Sync", verb: "POST", path: "/api/sync", body: .all, auth: .user, timeout: .milliseconds(60000)))
     }
 }

@@ -30,7 +30,7 @@ public enum HabitSyncMethods {
     /// for changes of an earlier epoch (a restore or clearing has replaced everything): pull from the start, without changes and cursor, then
     /// send the queue again in the new epoch. The other reasons are answers to single changes.
     public static let sync = Bus.Method<SyncRequest, SyncReply>(
-        service: "streaks", version: "v1", name: "Sync", isIdempotent: false, timeout: .seconds(10))
+        service: "streaks", version: "v1", name: "Sync", isIdempotent: false, timeout: .seconds(60))
 }
 
 /// Calls `HabitSync` over the bus.

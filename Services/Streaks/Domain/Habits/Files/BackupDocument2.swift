@@ -161,7 +161,7 @@ extension BackupDocument2 {
             }
         }
         if !hasName { fields.problems.error(path + ".name", "is needed") }
-        FileHabitCheck.check(habit, path, &fields.problems)
+        FileHabitCheck.check(habit, path, today: fields.context.today, &fields.problems)
         guard found.habits.count < HabitFileRules.mostHabits else {
             return fields.problems.error(path, "is beyond \(HabitFileRules.mostHabits) habits")
         }

@@ -2,12 +2,16 @@ import Kernel
 
 /// What must hold between the parts of a habit in a backup.
 enum FileHabitCheck {
-    static func check(_ habit: FileHabit, _ path: String, _ problems: inout HabitFileProblems) {
+    static func check(_ habit: FileHabit, _ path: String, today: CalendarDate, _ problems: inout HabitFileProblems) {
         guard !habit.versions.isEmpty else { return problems.error(path + ".versions", "must have at least one") }
         for index in habit.versions.indices.dropFirst() where habit.versions[index].from <= habit.versions[index - 1].from {
             problems.error(path + ".versions[\(index)].from", "must be after that of the version before")
         }
         spans(habit.archivings.map { ($0.from, $0.until) }, path + ".archivings", &problems)
+        // Today's date may have been the next one, where the user was before.
+        for (index, span) in habit.archivings.enumerated() where max(span.from, span.until ?? span.from) > today.advanced(by: 1) {
+            problems.error(path + ".archivings[\(index)]", "must not be in the future")
+        }
         spans(habit.pauses.map { ($0.from, $0.until) }, path + ".pauses", &problems)
         for (index, pause) in habit.pauses.enumerated() where pause.from.distance(to: pause.until) > HabitFileRules.longestPause {
             problems.error(path + ".pauses[\(index)]", "must be at most \(HabitFileRules.longestPause) days long")
