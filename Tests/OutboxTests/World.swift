@@ -194,7 +194,10 @@ final class World: Sendable {
     func limitEvents(toBytes limit: Int) async throws {
         try await ask(
             "STREAM.UPDATE.EVT_SOURCE",
-            #"{"name":"EVT_SOURCE","subjects":["evt.source.>"],"storage":"file","retention":"limits","max_msg_size":\#(limit)}"#
+            """
+            {"name":"EVT_SOURCE","subjects":["evt.source.>"],"storage":"file","retention":"limits","max_msg_size":\(limit),
+            "deny_delete":true,"deny_purge":true}
+            """
         )
     }
 
