@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Some blobs are private: photos that are not revealed yet, exports of personal data.
-    @Test func `nobody but the owner and the group may enter its folders or read its files`() async throws {
+    @Test func `no other user but the owner and the group may enter its folders or read its files`() async throws {
         try await withStore { store in
             try await store.put(key("a/b/x"), [1])
             var paths = ["", "/.temporary", "/a", "/a/b"]

@@ -10,7 +10,7 @@ import Testing
 @testable import StreaksHabits
 @testable import StreaksTyped
 
-/// Deleted accounts that come back: streaks of one person go on, judged as if nobody had touched the account (AU-7).
+/// Deleted accounts that come back: streaks of one person go on, judged as if no user had touched the account (AU-7).
 struct RestoredAccountTests {
     private func deleted(_ world: TypedWorld) async throws {
         try await world.consume(AccountDeleted(userID: world.ann, deletedAt: world.clock.now()))
