@@ -74,7 +74,7 @@ struct RewardTests {
         }
     }
 
-    /// No request looked in between: one change spends the freeze and returns it.
+    /// No request came in between: one change spends the freeze and returns it.
     @Test func `a freeze that a late check-in gives back at once holds no date`() async throws {
         try await withCheckIns { world in
             let ann = try await world.person(1)
