@@ -51,7 +51,7 @@ struct PostViews: Sendable {
 
     /// A post that a reader may see.
     func view(_ post: ShownPost, by author: UserSummary, for reader: UserID?) throws -> Post {
-        try links(of: [post], for: reader).map { view(post, by: author, $0) }[0]
+        view(post, by: author, try links(of: [post], for: reader)[0])
     }
 
     /// Links for a reader, those of a page looked up at once.

@@ -103,7 +103,7 @@ struct HabitArrivals: Sendable {
             return StreakLedger.Pause(at: instant, from: pause.from, until: pause.until)
         }
         // Between the first date that a file may have and now: the streak begins then, and one of the year 1 kept the database busy.
-        let earliest = Instant(microseconds: Int64(HabitFileContext.earliest.dayNumber) * 86_400_000_000)
+        let earliest = Zone.utc.start(of: HabitFileContext.earliest)
         new.createdAt = habit.createdAt.map { min(max($0, earliest), book.work.now) }
         return try await book.create(new, archivesExcess: true)
     }
