@@ -61,15 +61,19 @@ package struct StreakWriter: Sendable {
 
         /// An instant of its date by the author's clock.
         package func beginning(_ zones: ZoneHistory, _ policy: StreakPolicy) -> Instant {
-            let credited = date ?? zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+            let credited = self.credited(zones, policy)
             return credited < zones.date(at: receivedAt) ? zones.end(of: credited) - .seconds(1) : receivedAt
         }
 
         /// What counts as its receipt in a streak that has begun: one that is credited to the date before the first is what the streak
         /// would have begun with, and the start moves back to it. Any other was received when it was.
         package func received(in ledger: StreakLedger, by zones: ZoneHistory, _ policy: StreakPolicy) -> Instant {
-            let credited = date ?? zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
-            return credited.advanced(by: 1) == ledger.firstDate ? beginning(zones, policy) : receivedAt
+            credited(zones, policy).advanced(by: 1) == ledger.firstDate ? beginning(zones, policy) : receivedAt
+        }
+
+        /// The date that it counts for.
+        private func credited(_ zones: ZoneHistory, _ policy: StreakPolicy) -> CalendarDate {
+            date ?? zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
         }
     }
 
