@@ -11,7 +11,7 @@ struct TestServerTests {
             try await database.query("SELECT (pg_read_file('postmaster.pid', 0, 20)::text)").first?.decode(as: String.self)
         }
         let id = try #require(process?.split(separator: "\n").first.flatMap { pid_t($0) })
-        let memory = try String(contentsOfFile: "/proc/\(id)/maps", encoding: .utf8)
+        let memory = ProcessFiles.text(id, "maps")
         #expect(memory.contains("/pg_dynshmem/mmap.") && !memory.contains("/dev/shm/PostgreSQL."), "\(memory)")
     }
 }

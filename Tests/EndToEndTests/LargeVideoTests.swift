@@ -230,8 +230,7 @@ private struct Meter {
 
     /// Bytes that a process has read, from sockets and files (proc(5), io).
     private static func read(by process: pid_t) throws -> Int {
-        let text = try #require(Files.text(URL(filePath: "/proc/\(process)/io")))
-        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("rchar: ") })
+        let line = try #require(ProcessFiles.text(process, "io").split(separator: "\n").first { $0.hasPrefix("rchar: ") })
         return try #require(Int(line.dropFirst("rchar: ".count)))
     }
 

@@ -128,10 +128,7 @@ struct TestEnvironmentTests {
             try FileManager.default.contentsOfDirectory(atPath: killed.folder.path).filter { $0.hasPrefix("streaksnap-test-") }
         }
         // Of a killed one nothing stays outside of its folder.
-        let memory = {
-            let servers = ProcessTree.children(of: killed.child.pid)
-            return servers.map { (try? String(contentsOfFile: "/proc/\($0)/maps", encoding: .utf8)) ?? "" }.joined()
-        }
+        let memory = { ProcessTree.children(of: killed.child.pid).map { ProcessFiles.text($0, "maps") }.joined() }
         try await eventually("PostgreSQL's memory is in its folder") { memory().contains("/pg_dynshmem/mmap.") }
         #expect(!memory().contains("/dev/shm/PostgreSQL."))
         killed.child.signal(SIGKILL)

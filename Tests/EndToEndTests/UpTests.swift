@@ -61,8 +61,8 @@ struct UpTests {
         #expect(link.hasPrefix("https://photos.example/media/"), "\(link)")
         if !options.isEmpty {
             for (process, name) in home.processes() where LinkageTests.services.contains(name) {
-                let variables = Files.text(URL(filePath: "/proc/\(process)/environ"))?.split(separator: "\0") ?? []
-                #expect(variables.contains("STREAKSNAP_OTLP_ENDPOINT=http://127.0.0.1:9"), "\(name)")
+                let collector = ProcessTree.environment(of: process)["STREAKSNAP_OTLP_ENDPOINT"]
+                #expect(collector == "http://127.0.0.1:9", "\(name)")
             }
         } else {
             // Spans without a collector are counted as lost.

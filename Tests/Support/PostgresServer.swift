@@ -128,8 +128,7 @@ public final class PostgresServer: Sendable {
     }
 
     private func children(of pid: pid_t) -> [pid_t] {
-        let list = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
-        return list.split(separator: " ").compactMap { pid_t($0) }
+        ProcessFiles.text(pid, "task/\(pid)/children").split(separator: " ").compactMap { pid_t($0) }
     }
 
     private func takeLife() -> ChildProcess? {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// What the kernel knows of processes.
 enum ProcessTree {
@@ -6,28 +7,27 @@ enum ProcessTree {
     static func children(of process: pid_t) -> [pid_t] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         return threads.flatMap { thread in
-            text("/proc/\(process)/task/\(thread)/children").split(separator: " ").compactMap { pid_t($0) }
+            ProcessFiles.text(process, "task/\(thread)/children").split(separator: " ").compactMap { pid_t($0) }
         }
     }
 
     /// Its name, of which the kernel keeps 15 bytes; empty when it does not run.
-    static func name(of process: pid_t) -> String { text("/proc/\(process)/comm") }
+    static func name(of process: pid_t) -> String {
+        ProcessFiles.text(process, "comm").trimmingCharacters(in: .whitespacesAndNewlines)
+    }
 
     /// The bytes of memory that it had at most; nil when it does not run.
     static func mostMemory(of process: pid_t) -> Int? {
-        text("/proc/\(process)/status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        ProcessFiles.text(process, "status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
             .flatMap { $0.split(whereSeparator: \.isWhitespace).dropFirst().first }.flatMap { Int($0) }.map { $0 * 1_024 }
     }
 
     /// The variables it was started with.
-    static func environment(of process: pid_t) throws -> [String: String] {
-        let entries = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ")).split(separator: 0)
-        let pairs = entries.compactMap { entry -> (String, String)? in
-            let text = String(decoding: entry, as: UTF8.self)
-            return text.firstIndex(of: "=").map { (String(text[..<$0]), String(text[text.index(after: $0)...])) }
+    static func environment(of process: pid_t) -> [String: String] {
+        let entries = ProcessFiles.text(process, "environ").split(separator: "\0")
+        let pairs = entries.compactMap { text -> (String, String)? in
+            text.firstIndex(of: "=").map { (String(text[..<$0]), String(text[text.index(after: $0)...])) }
         }
         return Dictionary(pairs) { $1 }
     }
-
-    private static func text(_ path: String) -> String { Files.text(URL(filePath: path)) ?? "" }
 }

@@ -16,7 +16,7 @@ extension Installation {
     ///   - settings: what differs, by the names of their variables. It has no admin port.
     func replica(of service: String, name: String? = nil, settings: [String: String] = [:]) async throws -> ChildProcess {
         let running = try #require(process(of: service), "\(service) does not run")
-        var environment = try ProcessTree.environment(of: running)
+        var environment = ProcessTree.environment(of: running)
         environment["STREAKSNAP_ADMIN_PORT"] = "0"
         return try await ChildProcess.spawn(
             Command(

@@ -42,7 +42,7 @@ final class TestKit: Sendable {
             return Files.text(output)?.contains("}") == true
         }
         let servers = ProcessTree.children(of: child.pid).map { ($0, ProcessTree.name(of: $0)) }
-        self.servers = Dictionary(servers) { $1 }.mapValues { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+        self.servers = Dictionary(servers) { $1 }
         let handshake = try JSON(Array((Files.text(output) ?? "").utf8))
         let address = try #require(handshake["control"].string.flatMap { URL(string: $0) }, "\(handshake)")
         control = HTTPClient(port: UInt16(try #require(address.port)))
