@@ -240,8 +240,7 @@ public final class GatewayHost: Program {
         let port: Int
         do { port = try await listener.listen(on: place) } catch {
             guard case .address(let host, let wanted) = place else { throw error }
-            let names = "\(GatewaySettings.host.argument) and \(GatewaySettings.port.argument)"
-            throw Settings.Invalid("The address of \(names), \(host):\(wanted), cannot be listened on: \(error).")
+            throw Settings.Invalid.address("\(host):\(wanted)", of: GatewaySettings.host, and: GatewaySettings.port, "\(error)")
         }
         parts.withLock { parts in
             parts.listener = listener

@@ -198,8 +198,7 @@ extension AdminServer {
         }
         for await problem in events {
             guard let problem else { break }
-            let names = "\(CommonSettings.adminHost.argument) and \(CommonSettings.adminPort.argument)"
-            throw Settings.Invalid("The address of \(names), \(server.address), cannot be listened on: \(problem).")
+            throw Settings.Invalid.address(server.address, of: CommonSettings.adminHost, and: CommonSettings.adminPort, problem)
         }
         return serving
     }
