@@ -86,12 +86,19 @@ def inspector(page, streak):
     picture(page, "admin-streak")
 
 
+def find(page, place):
+    """Goes on through a list until it shows this."""
+    while True:
+        page.wait_for_selector(f"{place}, .end button")
+        if page.locator(place).count():
+            return
+        page.click(".end button")
+
+
 def reports(page, report):
     page.click("nav [data-screen=reports]")
     place = f"[data-report='{report}']"
-    while not page.locator(place).count():
-        page.click(".end button")
-        page.wait_for_load_state("networkidle")
+    find(page, place)
     text(page, place, "Again and again.")
     page.click(f"{place} [data-key=dismiss]")
     page.fill("dialog [name=note]", "Nothing wrong")
