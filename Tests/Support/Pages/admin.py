@@ -38,8 +38,9 @@ def refusals(it, email, other, password):
 def people(page, username, user):
     page.fill("[type=search]", username)
     page.keyboard.press("Enter")
+    # The list of all goes first.
+    page.wait_for_function("() => document.querySelectorAll('a.row').length === 1")
     page.wait_for_selector(f"a.row[href='#people/{user}']")
-    assert page.locator("a.row").count() == 1
     page.click("a.row")
     text(page, ".facts", username)
     page.wait_for_selector("a.row[data-type=mutual]")
@@ -65,7 +66,7 @@ def suspension(page):
     page.click("dialog [type=submit]")
     text(page, ".done", "is suspended")
     text(page, ".head .badge", "suspended")
-    assert page.locator("dialog").count() == 0
+    page.wait_for_selector("dialog", state="detached")
     page.click("[data-key=lift]")
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog", state="detached")
