@@ -233,8 +233,7 @@ public final class GatewayHost: Program {
             refusals: Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics),
             hummingbird: HummingbirdRequests(service, logger: quiet),
             bodyLimit: closing,
-            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout))),
-            logger: quiet
+            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
         )
         let listener = HTTPListener(channel, most: try settings.get(GatewaySettings.maxConnections), logger: quiet)
         let port: Int
