@@ -180,7 +180,10 @@ public final class GatewayHost: Program {
                 map: clockRoutes.map { _ in MapRoute() }
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
-            limiter: RequestLimiter(limit: try settings.get(GatewaySettings.maxInFlight)),
+            limiter: RequestLimiter(
+                limit: try settings.get(GatewaySettings.maxInFlight),
+                isShared: try settings.get(GatewaySettings.addressRate) > 0
+            ),
             ids: ids,
             logger: logger,
             metrics: GatewayMetrics(metrics, tracer: tracer),
