@@ -238,7 +238,13 @@ public final class GatewayHost: Program {
             bodyLimit: closing,
             idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
         )
-        let listener = HTTPListener(channel, most: try settings.get(GatewaySettings.maxConnections), logger: quiet)
+        let wanted = try settings.get(GatewaySettings.maxConnections)
+        let most = OpenFiles.connections(atMost: wanted)
+        if most < wanted {
+            let message: Logger.Message = "fewer connections than http.max-connections: too few files may be open"
+            logger.notice(message, metadata: ["most": "\(most)"])
+        }
+        let listener = HTTPListener(channel, most: most, logger: quiet)
         let port: Int
         do { port = try await listener.listen(on: place) } catch {
             guard case .address(let host, let wanted) = place else { throw error }
