@@ -102,6 +102,7 @@ public enum ProgramMain {
     private static func serve<P: Program>(_: P.Type, _ settings: Settings) async throws {
         try settings.checkAll()
         Scheduling.preferThroughput()
+        OpenFiles.allowMany()
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
         let program = try P(settings: settings, logger: logger, metrics: metrics)
