@@ -18,7 +18,7 @@
     X(vips_operation_block_set) X(vips_error_buffer_copy) X(vips_thread_shutdown) X(vips_image_get_width) X(vips_image_get_height) \
     X(vips_image_set_string) X(vips_image_set_int) X(vips_image_set_blob_copy) X(vips_image_new_from_memory) \
     X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_hasalpha) X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
-    X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
+    X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_extract_area) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
     X(vips_text) X(vips_image_get_bands) X(vips_image_get_yoffset) X(vips_image_write_to_memory) \
     X(vips_copy) X(vips_jpegsave_buffer) X(vips_pngsave_buffer) X(vips_webpsave_buffer) X(vips_array_double_newv) \
     X(vips_area_unref) X(g_object_unref) X(g_free) X(g_log_set_handler)
@@ -212,12 +212,20 @@ CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, in
     GATED(CVipsImage *, decode(bytes, count, format, side), NULL);
 }
 
+// The middle of a picture that is much longer than wide: scaled until it fills a square, a line of one pixel would be gigabytes long.
+static int middle(VipsImage *source, VipsImage **out) {
+    enum { LONGEST = 8 };
+    int width = lib.vips_image_get_width(source), height = lib.vips_image_get_height(source);
+    int across = width / LONGEST < height ? width : height * LONGEST, down = height / LONGEST < width ? height : width * LONGEST;
+    return lib.vips_extract_area(source, out, (width - across) / 2, (height - down) / 2, across, down, NULL);
+}
+
 static VipsImage *square(VipsImage *source, int side, int finds_interest) {
     VipsImage *image = NULL;
-    if (lib.vips_thumbnail_image(
-            source, &image, side, "height", side, "crop",
-            finds_interest ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
-        return NULL;
+    if (middle(source, &image)) return NULL;
+    STEP(lib.vips_thumbnail_image(
+            in, &out, side, "height", side, "crop",
+            finds_interest ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL));
     return image;
 }
 

@@ -43,6 +43,7 @@ int vips_heifload_buffer(void *bytes, size_t count, VipsImage **out, ...);
 int vips_thumbnail_buffer(void *bytes, size_t count, VipsImage **out, int width, ...);
 int vips_thumbnail_image(VipsImage *in, VipsImage **out, int width, ...);
 int vips_text(VipsImage **out, const char *text, ...);
+int vips_extract_area(VipsImage *in, VipsImage **out, int left, int top, int width, int height, ...);
 int vips_flatten(VipsImage *in, VipsImage **out, ...);
 int vips_colourspace(VipsImage *in, VipsImage **out, int interpretation, ...);
 int vips_cast(VipsImage *in, VipsImage **out, int format, ...);

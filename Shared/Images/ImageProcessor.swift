@@ -101,30 +101,37 @@ public final class ImageProcessor: Sendable {
             logger.error("libvips cannot be used", metadata: ["cause": "\(error)"])
             throw ServiceError.internal
         }
+        defer { cvips_trim() }
         do {
-            var width: Int32 = 0
-            var height: Int32 = 0
-            guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
-            guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
-            guard isBearable(bytes, format) else {
-                logger.info("image refused", metadata: ["format": "\(format)", "cause": "decoding would cost too much"])
-                throw ImageError.undecodable
+            if format == .png, let rest = PNGChunks.withoutTexts(bytes) {
+                return try rest.withUnsafeBytes { try make(try display($0, format), format) }
             }
-            defer { cvips_trim() }
-            let display = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
-            return try make(display, format)
+            return try make(try display(bytes, format), format)
         } catch let failure as VipsFailure {
             logger.info("image refused", metadata: ["format": "\(format)", "cause": "\(failure)"])
             throw ImageError.undecodable
         }
     }
 
-    /// Whether decoding costs no more than the pixels that the header declares.
-    private static func isBearable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
+    /// The picture, at most the size of a display rendition. Its size and what decoding costs are checked before.
+    private static func display(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) throws -> VipsImage {
+        guard isReadable(bytes, format) else { throw VipsFailure("reading it would cost too much") }
+        var width: Int32 = 0
+        var height: Int32 = 0
+        guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
+        guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
+        guard format != .heic || HEIFItems.areWithinLimits(bytes) else {
+            throw VipsFailure("decoding it would cost too much")
+        }
+        return try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
+    }
+
+    /// Whether even its header may be read: that goes through all segments or frames.
+    private static func isReadable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
         switch format {
-        case .jpeg: JPEGScans.count(bytes) <= JPEGScans.most
-        case .heic: HEIFItems.areWithinLimits(bytes)
-        case .png, .webp: true
+        case .jpeg: JPEGScans.areFew(bytes)
+        case .webp: WebPFrames.areFew(bytes)
+        case .png, .heic: true
         }
     }
 

@@ -1,27 +1,27 @@
 private import Glibc
 
-/// The number of scans of a JPEG. Each scan of a progressive JPEG may cover the whole picture with a few bytes of file. Half a
-/// megabyte of scans keeps a decoder busy for minutes, so they are counted before decoding.
+/// Counts what a few bytes of a JPEG make a decoder do over and over, before it decodes.
+///
+/// Each scan of a progressive JPEG may cover the whole picture: half a megabyte of them keeps a decoder busy for minutes. And libjpeg goes
+/// through all segments of metadata that it has for each further one: a file of empty ones keeps it busy for hours.
 enum JPEGScans {
-    /// The limit; encoders make about ten.
+    /// The limit of scans; encoders make about ten.
     static let most = 100
+    /// The limit of segments, scans among them. A photo has some twenty, and up to 200 with a large preview or profile in it.
+    static let mostSegments = 2_000
 
-    /// The scans of the first image in these bytes, counted no further than `most` + 1.
-    static func count(_ bytes: UnsafeRawBufferPointer) -> Int {
-        var scans = 0
+    /// Whether the first image in these bytes is within both limits.
+    static func areFew(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var (scans, segments) = (0, 0)
         var position = 2
-        while let marker = next(bytes, from: &position) {
-            switch marker {
-            case 0xD9: return scans
-            case 0xDA:
-                scans += 1
-                if scans > most { return scans }
-            default: break
-            }
-            guard position + 2 <= bytes.count else { return scans }
+        while let marker = next(bytes, from: &position), marker != 0xD9 {
+            segments += 1
+            if marker == 0xDA { scans += 1 }
+            guard scans <= most, segments <= mostSegments else { return false }
+            guard position + 2 <= bytes.count else { break }
             position += max(2, Int(bytes[position]) << 8 | Int(bytes[position + 1]))
         }
-        return scans
+        return true
     }
 
     /// The next marker, except those inside coded pixels; `position` is moved after it.

@@ -129,7 +129,7 @@ public final class VideoProcessor: Sendable {
         let (demuxer, format): (String, StoredVideoFormat) = container == .webM ? ("matroska", .webm) : ("mov", .mp4)
         let given = try tools.probe("in", as: demuxer)
         let (tracks, video) = try checkTracks(given, format, tools.limits)
-        try tools.copy("in", as: demuxer, tracks: tracks, isHEVC: video.codec == "hevc", to: format, output)
+        try tools.copy("in", as: demuxer, tracks: tracks, codec: video.codec, to: format, output)
         let made = try tools.probe(output, as: demuxer)
         _ = try checkTracks(made, format, tools.limits)
         guard let seconds = made.duration, seconds > 0 else { throw tools.refuse("it has no duration") }

@@ -36,20 +36,25 @@ struct VideoTools: Sendable {
 
     /// Copies two tracks into a new file, without anything else that the container has: positions, names, times, data tracks. What turns the
     /// picture upright is a property of its track and stays. The index comes first, so that it plays while it loads.
-    func copy(_ file: String, as demuxer: String, tracks: [Int], isHEVC: Bool, to format: StoredVideoFormat, _ output: String)
+    ///
+    /// - Parameter codec: of the picture.
+    func copy(_ file: String, as demuxer: String, tracks: [Int], codec: String, to format: StoredVideoFormat, _ output: String)
         throws
     {
         var arguments = ["-nostdin", "-xerror"] + Self.opened(demuxer) + ["-i", "file:\(file)"]
         for track in tracks { arguments += ["-map", "0:\(track)"] }
         arguments += ["-c", "copy", "-map_metadata", "-1", "-map_chapters", "-1", "-dn", "-sn", "-fflags", "+bitexact"]
+        // Camcorders of AVCHD write where they are into messages between the pictures (SEI). Those of HEVC have the colours of HDR.
+        if codec == "h264" { arguments += ["-bsf:v", "filter_units=remove_types=6"] }
         switch format {
         case .mp4:
             // Apple's players know HEVC by this name only.
-            if isHEVC { arguments += ["-tag:v", "hvc1"] }
+            if codec == "hevc" { arguments += ["-tag:v", "hvc1"] }
             arguments += ["-movflags", "+faststart", "-f", "mp4"]
         case .webm: arguments += ["-cues_to_front", "1", "-f", "webm"]
         }
         try run(programs.ffmpeg, arguments + ["-y", "file:\(output)"])
+        if format == .webm { try VorbisComments.erase(from: "\(workspace.path)/\(output)") }
     }
 
     /// Writes a frame as JPEG, upright, at most 2048 px on its longer side: the one at 1 s, of a shorter clip the last.

@@ -27,7 +27,10 @@ import Testing
         #expect(DisplayName.fallback(email: "\u{202E}evil@example.com", username: "user_1") == "evil")
     }
 
-    @Test(arguments: ["admin", "admin@x.org", "support@x", "help", "a.d.m.i.n"])
+    @Test(arguments: [
+        "admin", "admin@x.org", "support@x", "help", "a.d.m.i.n", "admin\(String(repeating: "_", count: 25))x@x.org",
+        "\(String(repeating: "_", count: 30))x@x.org", "user\(String(repeating: "_", count: 26))x@x.org",
+    ])
     func `a name made from an e-mail is never a reserved one`(email: String) {
         for attempt in 0..<6 {
             let name = Username.proposal(email: email, attempt: attempt, salt: 7)

@@ -1,7 +1,8 @@
-import Images
 import Kernel
 import Logging
 import Testing
+
+@testable import Images
 
 /// Files made to break a decoder: refused, and cheaply.
 @Suite struct HostileTests {
@@ -76,6 +77,61 @@ import Testing
             bytes += segment(0xDA, [1, 1, 0, band, band, bits]) + [0x0F]
         }
         return bytes + [0xFF, 0xD9]
+    }
+
+    /// A photo with so many more segments of metadata, all empty.
+    private func segmented(_ photo: [UInt8], _ marker: UInt8, _ count: Int) -> [UInt8] {
+        photo[..<2] + (0..<count).flatMap { _ in [0xFF, marker, 0, 2] } + photo[2...]
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [UInt8(0xE1), 0xE2, 0xED, 0xEE, 0xFE])
+    func `a JPEG of nothing but segments is refused before any of it is read`(marker: UInt8) async {
+        #expect(await refusal(of: segmented(Fixtures.plantedJPEG, marker, 1_000)) == nil, "such files are legal")
+        // Two and a half million would keep libjpeg busy for hours.
+        #expect(await refusal(of: segmented(Fixtures.plantedJPEG, marker, 2_500_000)) == "IMAGE_UNDECODABLE")
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [[4_000, 1], [1, 4_000], [65_000, 3]])
+    func `a picture that is a line becomes a square of its middle, without filling memory`(size: [Int]) async throws {
+        let (middle, edge): ([UInt8], [UInt8]) = ([30, 200, 30], [220, 30, 30])
+        let longest = max(size[0], size[1])
+        let pixels = (0..<size[0] * size[1]).map { index in
+            let place = size[0] > 1 ? index % size[0] : index
+            return abs(place - longest / 2) < longest / 10 ? middle : edge
+        }
+        let png = HandmadePNG(width: size[0], height: size[1], pixels: pixels).bytes
+        let made = try await processor.renditions(of: png)
+        let avatar = try await processor.avatar(of: png)
+        for (square, side) in [(made.thumbnail, 300), (avatar.large, 512), (avatar.small, 128)] {
+            let segments = try #require(JPEGSegments(square))
+            #expect(segments.size == (width: side, height: side))
+        }
+        #expect(max(made.width, made.height) == 2_048)
+    }
+
+    @Test func `texts of a PNG are not unpacked`() async throws {
+        var png = HandmadePNG.quarters()
+        png.chunks = [("tEXt", Array("Title\0here".utf8))]
+        #expect(await refusal(of: png.bytes) == nil)
+        let texts = png.bytes.withUnsafeBytes { PNGChunks.withoutTexts($0) }
+        #expect(texts == HandmadePNG.quarters().bytes)
+        #expect(HandmadePNG.quarters().bytes.withUnsafeBytes { PNGChunks.withoutTexts($0) } == nil)
+        // Of one that ends early nothing is lost.
+        for length in 0...png.bytes.count {
+            let part = Array(png.bytes.prefix(length))
+            let rest = part.withUnsafeBytes { PNGChunks.withoutTexts($0) }
+            #expect(rest.map { $0.count < length } ?? true)
+        }
+    }
+
+    @Test func `a WebP of very many frames is refused`() {
+        func moving(_ frames: Int) -> [UInt8] {
+            let frame = Array("ANMF".utf8) + [16, 0, 0, 0] + [UInt8](repeating: 0, count: 16)
+            return Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WEBP".utf8) + (0..<frames).flatMap { _ in frame }
+        }
+        #expect(moving(2_000).withUnsafeBytes { WebPFrames.areFew($0) })
+        #expect(!moving(2_001).withUnsafeBytes { WebPFrames.areFew($0) })
+        #expect(Fixtures.plantedWebP.withUnsafeBytes { WebPFrames.areFew($0) })
     }
 
     @Test func `a JPEG that is gone over without end is refused`() async throws {

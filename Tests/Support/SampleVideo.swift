@@ -30,7 +30,12 @@ package struct SampleVideo: Sendable {
 
         var coding: [String] {
             switch codec {
-            case "h264": ["-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"]
+            // With a message (SEI) between the pictures, as camcorders write them.
+            case "h264":
+                [
+                    "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-bsf:v",
+                    "h264_metadata=sei_user_data=17ee8c60f84d11d98cd60800200c9a66+\(SampleVideo.secret)",
+                ]
             case "hevc": ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:pools=1", "-c:a", "aac"]
             default: ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libopus"]
             }

@@ -82,6 +82,39 @@ final class VideoProcessorTests: Sendable {
         #expect(made.video.poster.starts(with: [0xFF, 0xD8, 0xFF]))
     }
 
+    @Test func `the texts in the headers of Vorbis are erased, and it is heard all the same`() async throws {
+        let upload = try await SampleVideo.made(
+            [
+                "-f", "lavfi", "-i", "testsrc=size=64x64:rate=10", "-f", "lavfi", "-i", "sine=frequency=440", "-t", "1",
+                "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libvorbis",
+            ],
+            name: "vorbis.webm"
+        )
+        let texts = ["encoder=Lavc", "Xiph.Org libVorbis"].map { Array($0.utf8) }
+        #expect(texts.allSatisfy { upload.firstRange(of: $0) != nil })
+        let made = try await process(upload)
+        #expect(texts.allSatisfy { made.bytes.firstRange(of: $0) == nil })
+        #expect(try await SampleVideo.facts(of: made.bytes).contains("codec_name=vorbis|"))
+        let sound = try await SampleVideo.made(
+            ["-xerror", "-i", try stored(made.bytes), "-map", "0:a", "-f", "s16le"],
+            name: "sound"
+        )
+        #expect(sound.count > 80_000 && sound.contains { $0 != 0 })
+    }
+
+    @Test func `texts of Vorbis that lie about their lengths change nothing beyond the file`() {
+        let head = [3] + Array("vorbis".utf8)
+        let (many, one, nine): ([UInt8], [UInt8], [UInt8]) = ([255, 255, 255, 255], [1, 0, 0, 0], [9, 0, 0, 0])
+        for (tail, left) in [
+            ([], []), ([1], [1]), (many + [65], many + [65]), (nine + [65], nine + [65]),
+            (one + [65] + many + one + [66] + nine + [67], one + [32] + many + one + [32] + nine + [67]),
+        ] as [([UInt8], [UInt8])] {
+            var bytes = [7] + head + tail
+            bytes.withUnsafeMutableBytes { VorbisComments.erase($0) }
+            #expect(bytes == [7] + head + left)
+        }
+    }
+
     @Test func `a turned video stays turned, and its poster is upright`() async throws {
         let made = try await process(try await SampleVideo(.h264InMOV, turnedBy: 90).bytes())
         #expect(try await SampleVideo.facts(of: made.bytes).contains("rotation="))

@@ -50,9 +50,11 @@ public enum Username {
         var base = email.prefix { $0 != "@" }.lowercased().filter {
             $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".")
         }
-        if base.count < shortest || isReserved(base) { base = "user_" + base }
-        if isReserved(base) { base += "1" }
-        guard attempt > 0 else { return String(base.prefix(longest)) }
+        // Cut first: what is left of a long name may be one that is reserved.
+        base = String(base.prefix(longest))
+        if base.count < shortest || isReserved(base) { base = String(("user_" + base).prefix(longest)) }
+        if isReserved(base) { base = String(base.prefix(longest - 1)) + "1" }
+        guard attempt > 0 else { return base }
         // Wider suffixes at each attempt: the first stays short and readable, the last cannot collide in practice.
         let suffix = String(salt % power(of: 10, min(18, 2 + 2 * attempt)))
         return String(base.prefix(longest - 1 - suffix.count)) + "_" + suffix

@@ -1,0 +1,31 @@
+/// The texts in a PNG, which nothing here reads. libpng unpacks them all the same, up to 8 MB each and a thousand of them: a few megabytes of
+/// file would fill gigabytes of memory.
+enum PNGChunks {
+    private static let texts: Set<String> = ["tEXt", "zTXt", "iTXt"]
+
+    /// The file without its texts; nil when it has none. What is damaged stays as it is.
+    static func withoutTexts(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+        var kept: [Range<Int>] = [0..<8]
+        var reader = BoxReader(bytes, min(8, bytes.count)..<bytes.count)
+        var hasTexts = false
+        while reader.left > 0 {
+            let start = reader.position
+            guard let size = reader.number(4), let type = reader.text(4), reader.skip(size), reader.skip(4) else {
+                kept.append(start..<bytes.count)
+                break
+            }
+            if texts.contains(type) {
+                hasTexts = true
+            } else if let last = kept.last, last.upperBound == start {
+                kept[kept.count - 1] = last.lowerBound..<reader.position
+            } else {
+                kept.append(start..<reader.position)
+            }
+        }
+        guard hasTexts else { return nil }
+        var rest: [UInt8] = []
+        rest.reserveCapacity(kept.reduce(0) { $0 + $1.count })
+        for range in kept { rest += bytes[range] }
+        return rest
+    }
+}
