@@ -36,8 +36,8 @@ public enum StreakCommand: Hashable, Sendable {
     /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the circle; see
     /// `happenedAt`.
     case join(UserID, ZoneHistory, at: Instant? = nil)
-    /// A member leaves a team. Nothing happens when they have left.
-    case leave(UserID)
+    /// A member leaves a team. Nothing happens when they have left. `at`: when they left the circle; see `happenedAt`.
+    case leave(UserID, at: Instant? = nil)
     /// A user's plan is another from now on: dates that are over and counts that are reached keep what they came to.
     case changePlan(UserID, isPremium: Bool, until: Instant? = nil)
     /// Completions and skips of a habit, in order (HA-2). What is refused changes nothing and is reported by its place
@@ -67,15 +67,16 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received, or a circle was joined. It is done as of then, unless the streak was settled
-    /// later: what has come before midnight and is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of
-    /// when it is written.
+    /// When a contribution, a pause or a protection was received, or a circle was joined or left. It is done as of then, unless the
+    /// streak was settled later: what has come before midnight and is written after it must not show a break that never was (SD-1,
+    /// SD-4). nil: it is done as of when it is written.
     public var happenedAt: Instant? {
         switch self {
         case .contribute(_, let receivedAt, _): receivedAt
         case .pause(_, let receivedAt): receivedAt
         case .protect(_, _, _, let receivedAt): receivedAt
         case .join(_, _, let joinedAt): joinedAt
+        case .leave(_, let leftAt): leftAt
         default: nil
         }
     }
@@ -187,7 +188,7 @@ extension StreakLedger {
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
         case .protect(let kind, let until, let id, _): try protect(kind, until: until, id, policy, settled)
         case .join(let user, let zones, _): try join(user, zones, at: now)
-        case .leave(let user): try leave(user, at: now)
+        case .leave(let user, _): try leave(user, at: now)
         case .changePlan(let user, let isPremium, let until):
             guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
             participants[index].plans.change(isPremium: isPremium, until: until, at: now)
