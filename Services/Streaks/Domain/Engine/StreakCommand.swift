@@ -114,6 +114,18 @@ public struct StreakChange: Hashable, Sendable {
     }
 }
 
+extension StreakChange {
+    /// The effects without what this change itself takes back. A late contribution that is the first look after midnight spends a
+    /// freeze or a protection on its date and gives it back at once: where uses are kept, there was none. Events say both.
+    public var lastingEffects: [StreakEffect] {
+        var lasting: [StreakEffect] = []
+        for effect in effects {
+            if let place = lasting.lastIndex(where: effect.takesBack) { lasting.remove(at: place) } else { lasting.append(effect) }
+        }
+        return lasting
+    }
+}
+
 extension StreakLedger {
     /// Settles what is due at `now`, then does what the command says.
     ///
