@@ -63,7 +63,7 @@ extension RewardsFollower {
     /// Investor: notes freezes that were bought now, for money, coins or XP, and says who has bought 25.
     private func bought(_ changes: [PlannedChange], _ work: UnitOfWork) async throws -> [RewardGrants.Earned<Badge>] {
         let purchases = changes.flatMap { change in
-            change.change.ledger.freezeGrants.filter { $0.at == change.now && $0.count > 0 }.compactMap { grant in
+            change.grants.filter { $0.count > 0 }.compactMap { grant in
                 grant.id.map {
                     FreezePurchase(id: $0, user: change.row.members[0], count: Int32(clamping: grant.count), at: grant.at)
                 }

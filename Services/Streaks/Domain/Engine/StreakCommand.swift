@@ -17,9 +17,10 @@ public enum StreakCommand: Hashable, Sendable {
     case resume
     /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
     case freeze(CalendarDate)
-    /// So many bought freezes come into hand now (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be; nothing
-    /// happens when the ledger has this id already.
-    case grantFreezes(Int, id: OperationID)
+    /// So many bought freezes come into hand (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be now; nothing
+    /// happens when the ledger has this id already. `obtainedAt`: when they were paid for: they serve dates that were not over then,
+    /// also those that are settled; nil: now.
+    case grantFreezes(Int, id: OperationID, obtainedAt: Instant? = nil)
     /// So many bought freezes leave the hand again, because their purchase was refunded (BI-5). Refused with `NO_FREEZES_AVAILABLE` when fewer
     /// are left; nothing happens when the ledger has this id already.
     case takeFreezes(Int, id: OperationID)
@@ -33,8 +34,8 @@ public enum StreakCommand: Hashable, Sendable {
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
     /// this id already. `receivedAt`: see `happenedAt`.
     case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
-    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the circle; see
-    /// `happenedAt`.
+    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the
+    /// circle; see `happenedAt`.
     case join(UserID, ZoneHistory, at: Instant? = nil)
     /// A member leaves a team. Nothing happens when they have left. `at`: when they left the circle; see `happenedAt`.
     case leave(UserID, at: Instant? = nil)
@@ -193,7 +194,8 @@ extension StreakLedger {
         case .pause(let until, _): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
-        case .grantFreezes(let count, let id): try grantFreezes(count, id, policy, settled)
+        case .grantFreezes(let count, let id, let obtainedAt):
+            try grantFreezes(count, id, obtainedAt: obtainedAt, policy, settled)
         case .takeFreezes(let count, let id): try takeFreezes(count, id, policy, settled)
         case .repair(let user, let receivedAt, let id):
             try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
