@@ -12,6 +12,8 @@ struct JobRunner: Sendable {
     var standings = JobStandings()
     /// The longest pause of a job that could not reach another service.
     var waitForService = Duration.seconds(5)
+    /// Whether jobs may run: not while the machine's clock is far ahead (`ClockCheck`).
+    var mayRun: @Sendable () -> Bool = { true }
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -57,6 +59,10 @@ struct JobRunner: Sendable {
         )
         var (failures, cause) = (0, "")
         while !Task.isCancelled {
+            guard mayRun() else {
+                try? await Task.sleep(for: min(job.interval, .seconds(1)))
+                continue
+            }
             guard isFirst || demand.isThere else {
                 try? await Task.sleep(for: job.interval)
                 continue
