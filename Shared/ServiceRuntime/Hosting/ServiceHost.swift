@@ -337,6 +337,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             "descriptor": descriptor.hash, "idempotency-keys": "honoured", "features": loaded.features.joined(separator: ","),
             "consumes": consumes.joined(separator: ","),
         ]
+        for (key, fingerprint) in settings.fingerprints { metadata["setting " + key] = fingerprint }
         if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
         let service = BusService(
             connection: bus,
