@@ -83,7 +83,13 @@ public final class GatewayHost: Program {
             tracer: tracer
         )
         let services = try settings.get(GatewaySettings.services).split(separator: ",").map(String.init)
-        let catalog = ServiceCatalog(bus: bus, expected: services, logger: logger, cache: descriptors)
+        let catalog = ServiceCatalog(
+            bus: bus,
+            expected: services,
+            logger: logger,
+            cache: descriptors,
+            fingerprints: settings.fingerprints
+        )
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
         let feed = RevocationFeed(bus: bus, revocations: revocations, logger: logger)

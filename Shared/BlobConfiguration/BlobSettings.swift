@@ -30,6 +30,7 @@ public enum BlobSettings {
         "media.signing-key",
         default: nil,
         isSecret: true,
+        isShared: true,
         help: "At least 32 characters; media and auth sign links to photos and exports with it, the gateway verifies them."
     )
     /// Settings of who stores and reads files.

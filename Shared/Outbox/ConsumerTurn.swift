@@ -96,8 +96,13 @@ extension EventConsumer {
     private func takeTurn(_ turn: ConsumerTurn) async throws {
         turns.withLock { $0[turn.lease.stream] = turn }
         let renewing = Task { await renew(turn) }
-        let result = await Result { [self] in
-            while turn.goesOn, !Task.isCancelled { try await read(turn) }
+        let result = await withTaskCancellationHandler {
+            await Result { [self] in
+                while turn.goesOn, !Task.isCancelled { try await read(turn) }
+            }
+        } onCancel: {
+            // An event that waits for a database that is away would otherwise wait for as long as a batch may take.
+            turn.end()
         }
         turn.end()
         renewing.cancel()

@@ -99,6 +99,7 @@ public final class OutboxRelay: Sendable {
             } catch {
                 failures += 1
                 if Task.isCancelled { break }
+                await leaveTurn(after: error)
                 // The first, and then ever more rarely.
                 if failures & (failures - 1) == 0 {
                     logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
@@ -143,6 +144,8 @@ public final class OutboxRelay: Sendable {
             var hasWork = try await hasStreamLostEvents()
             if !hasWork { hasWork = try await isAnyWaiting() }
             guard hasWork else { return (0, false) }
+            // Its database alone would let it keep the lease, from replicas that have a broker.
+            guard bus.isConnected else { throw ServiceError.unavailable("The broker is away.") }
             guard try await takesLease() else { return try wakeTheActive() }
         }
         if stream.isCheckDue, try await !stream.check() {
@@ -370,6 +373,13 @@ public final class OutboxRelay: Sendable {
             $0.otherUntil = taken == 1 ? nil : now.advanced(by: min(pollInterval, Self.standbyPause))
         }
         return taken == 1
+    }
+
+    /// Leaves the turn to the others when the broker does not answer: this replica may be cut off from the broker alone, and would renew
+    /// its lease for as long as that lasts.
+    private func leaveTurn(after error: any Error) async {
+        guard stream.end == nil, !(error is DatabaseError), turn.withLock({ $0.mineUntil != nil }) else { return }
+        await releaseLease()
     }
 
     private func releaseLease() async {

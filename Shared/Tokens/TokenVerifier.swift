@@ -27,12 +27,13 @@ public final class TokenVerifier: Sendable {
 
     /// Replaces the published keys. Tokens signed by a removed key are refused from now on.
     ///
-    /// - Parameter jwks: a JWK set (RFC 7517) as JSON.
-    public func use(jwks: [UInt8]) async throws {
+    /// - Parameter jwks: JWK sets (RFC 7517) as JSON.
+    public func use(jwks: [[UInt8]]) async throws {
         let keys = JWTKeyCollection()
         var keyIDs: Set<String> = []
+        let all = try jwks.flatMap { try JSONDecoder().decode(KeySet.self, from: Data($0)).keys }
         // Only ES256 keys count: a token can never choose a weaker algorithm, because no other key exists here.
-        for key in try JSONDecoder().decode(KeySet.self, from: Data(jwks)).keys where key.kty == "EC" && key.crv == "P-256" {
+        for key in all where key.kty == "EC" && key.crv == "P-256" && !keyIDs.contains(key.kid) {
             let publicKey = try ES256PublicKey(parameters: (x: key.x, y: key.y))
             await keys.add(ecdsa: publicKey, kid: JWKIdentifier(string: key.kid))
             keyIDs.insert(key.kid)

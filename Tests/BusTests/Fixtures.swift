@@ -143,6 +143,7 @@ func startNotes(
     limit: Int = 256,
     drainTimeout: Interval = .seconds(15),
     observer: (any RPCObserver)? = nil,
+    logger: Logger = quiet,
     _ endpoints: [Endpoint]
 ) async throws -> BusService {
     let service = BusService(
@@ -153,7 +154,7 @@ func startNotes(
         metadata: ["descriptor": "abc"],
         endpoints: endpoints,
         limits: .init(maxInFlight: limit, drainTimeout: drainTimeout),
-        logger: quiet,
+        logger: logger,
         observer: observer
     )
     try await service.start()

@@ -89,6 +89,23 @@ extension BrokerTests {
             }
         }
 
+        @Test func `a caller that never had an answer from the frozen instance is answered by the other one too`() async throws {
+            try await withBus { server, client in
+                let (first, second) = (try await server.connect("first"), try await server.connect("second"))
+                let frozen = try await FreezableInstance(first)
+                frozen.freeze()
+                let healthy = try await startNotes(second, [Endpoint(Notes.echo) { note, _ in note }])
+                for _ in 0..<40 {
+                    let reply = try await client.call(Notes.echo, "x", context: .expiring(in: .seconds(3)))
+                    #expect(reply == "x")
+                }
+                #expect(frozen.received.value > 0)
+                await healthy.drain()
+                await first.close()
+                await second.close()
+            }
+        }
+
         @Test func `a change that may not be repeated waits for the frozen instance, and the next ones do not meet it`()
             async throws
         {

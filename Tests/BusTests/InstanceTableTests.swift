@@ -83,8 +83,18 @@ import Testing
         let isOneSilent = round(&table, from: 100, answering: b)
         #expect(isOneSilent && table.mostRecent(except: nil) == b, "a is silent")
         #expect(table.mostRecent(except: b) == nil)
+    }
+
+    @Test func `a repeat goes to the only known instance after a round, in which others that run would have answered`() {
+        var table = table(a, b)
         table.gone(a)
         #expect(table.mostRecent(except: nil) == nil, "an instance that is not known yet may be there")
+        let isOneSilent = round(&table, from: 100, answering: b)
+        #expect(!isOneSilent && table.destination() == nil)
+        #expect(table.mostRecent(except: nil) == b, "one that is frozen and not known may be there")
+        #expect(table.mostRecent(except: b) == nil)
+        let isNoneLeft = round(&table, from: 700)
+        #expect(!isNoneLeft && table.mostRecent(except: nil) == nil)
     }
 
     @Test func `the table stays small`() {

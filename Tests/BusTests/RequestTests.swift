@@ -130,13 +130,15 @@ extension BrokerTests {
             }
         }
 
-        @Test func `work whose deadline has passed is dropped`() async throws {
+        @Test func `work whose deadline has passed is dropped, and the log has it once if that was long ago`() async throws {
             try await withBus { _, bus in
                 let ran = Shared(0)
+                let lines = Shared<[String]>([])
                 let observer = CountingObserver()
                 let service = try await startNotes(
                     bus,
                     observer: observer,
+                    logger: recording(lines),
                     [
                         Endpoint(Notes.change) { note, _ in
                             ran.update { $0 += 1 }
@@ -145,11 +147,14 @@ extension BrokerTests {
                     ]
                 )
                 let past = String((SystemClock.now() - .seconds(1)).milliseconds)
-                try bus.publish(Notes.change.subject, headers: ["deadline": past], body: [], reply: "_INBOX.nowhere.at.all")
+                for _ in 0..<3 {
+                    try bus.publish(Notes.change.subject, headers: ["deadline": past], body: [], reply: "_INBOX.nowhere.at.all")
+                }
                 // It comes after that, and is sent once, however slow it is.
                 #expect(try await bus.call(Notes.change, "x", context: CallContext()) == "x")
                 #expect(ran.value == 1)
-                try await eventually("it is counted") { observer.codes.value.contains(.deadlineExceeded) }
+                try await eventually("all are counted") { observer.codes.value.count { $0 == .deadlineExceeded } == 3 }
+                #expect(lines.value.count { $0.hasPrefix("requests come after their deadlines") } == 1)
                 await service.drain()
             }
         }

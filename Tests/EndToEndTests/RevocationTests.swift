@@ -52,6 +52,33 @@ import Tokens
         (try? await home.call("GET", "/readyz"))?.status == 200
     }
 
+    /// Which key signed a token.
+    private static func key(of token: String) throws -> String {
+        let header = try #require(token.split(separator: ".").first.flatMap { Base64URL.decode($0) })
+        return String(try #require(String(decoding: header, as: UTF8.self).firstMatch(of: /"kid":"([^"]+)"/)).output.1)
+    }
+
+    @Test func `tokens of a replica of auth that has a folder of keys of its own are accepted like those of the other`()
+        async throws
+    {
+        let home = try await Installation(["--separate"])
+        var person = try await Person.register("kay", at: home)
+        let folder = home.data.appending(path: "other-keys").path
+        let second = try await home.replica(of: "auth", settings: ["STREAKSNAP_AUTH_KEY_FOLDER": folder])
+        defer { second.signal(SIGKILL) }
+        var signers: Set<String> = []
+        // The gateway asks for keys every 30 s.
+        try await eventually("those of both are accepted, one after the other", within: .seconds(120)) {
+            signers = []
+            for _ in 0..<12 {
+                try await person.signIn()
+                guard try await person.get("/api/users/me").status == 200 else { return false }
+                signers.insert(try Self.key(of: person.token))
+            }
+            return signers.count == 2
+        }
+    }
+
     /// A gateway without keys refuses no one for good, says why it is not ready, and has the keys as soon as auth is there.
     @Test func `a gateway that starts while auth is away verifies tokens when auth is back`() async throws {
         let home = try await Installation(["--separate"])

@@ -26,4 +26,32 @@ struct DatabaseFaultTests {
             }
         }
     }
+
+    @Test func `a replica that is stopped while it is away, in the middle of what was delivered to another, ends at once`()
+        async throws
+    {
+        try await withWorld(ownPostgres: true) { world in
+            let emitter = try await world.emitter()
+            let victim = try await ConsumerProcess(world, delay: 50)
+            do {
+                try await emitter.emit("a", 0..<100)
+                try await eventually("it has begun") { try await world.consumedCount() >= 5 }
+            } catch {
+                await victim.end()
+                throw error
+            }
+            await victim.end()
+            let before = try await world.consumedCount()
+            let successor = try await world.sink { _, _ in try await Task.sleep(for: .milliseconds(50)) }
+            try await eventually("the other one is in the middle") { try await world.consumedCount() >= before + 5 }
+            await world.postgres.kill()
+            let start = ContinuousClock.now
+            await successor.stop()
+            #expect(ContinuousClock.now - start < .seconds(30))
+            try await world.postgres.start()
+            _ = try await world.sink()
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 100 }
+            #expect(try await world.consumed("a") == Array(0..<100))
+        }
+    }
 }

@@ -84,6 +84,28 @@ struct LeaseTests {
         }
     }
 
+    @Test func `the relay of a replica that is cut off from the broker alone is taken over, although it shows that it lives`()
+        async throws
+    {
+        try await withWorld { world in
+            let first = try await world.emitter(leaseLength: .seconds(6))
+            try await first.showPresence()
+            try await first.emit("a", 0..<10)
+            try await eventually("it relays") { try await first.relay.backlog() == 0 }
+            await first.vanish()
+            let second = try await world.emitter(leaseLength: .seconds(6))
+            try await second.showPresence()
+            for start in stride(from: 10, to: 40, by: 10) {
+                // Whichever of the two has committed them.
+                try await (start == 20 ? first : second).emit("a", start..<(start + 10))
+                try await eventually("the other one relays") { try await second.relay.backlog() == 0 }
+            }
+            _ = try await world.sink()
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 40 }
+            #expect(try await world.consumed("a") == Array(0..<40))
+        }
+    }
+
     @Test func `a replica shows itself again after its connection was ended`() async throws {
         try await withWorld { world in
             let replica = try await world.sink()

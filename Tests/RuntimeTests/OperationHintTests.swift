@@ -91,6 +91,28 @@ private struct Lines: LogHandler {
         #expect(lines.last?.hasPrefix("warning a job failed and will run again error=") == true)
     }
 
+    @Test func `a job that fails again and again is in the log ever more rarely, and once more when it runs or fails otherwise`()
+        async throws
+    {
+        let kept = Lines.Kept()
+        let runs = Atomic(0)
+        let job = Job("failing", every: .milliseconds(1)) { _ in
+            switch runs.add(1, ordering: .relaxed).newValue {
+            case ...20: throw DatabaseError(.unavailable)
+            case 21: throw ServiceError.internal
+            case 22...23: throw DatabaseError(.unavailable)
+            default: return 0
+            }
+        }
+        let runner = JobRunner(jobs: [job], clock: SystemClock(), logger: kept.logger, metrics: Metrics())
+        let running = Task { await runner.run() }
+        try await eventually("it runs again") { kept.all.withLock { $0.last?.hasPrefix("notice a job runs again") ?? false } }
+        running.cancel()
+        await running.value
+        let failures = kept.all.withLock { $0.compactMap { $0.firstMatch(of: /failures=(\d+)/).flatMap { Int($0.1) } } }
+        #expect(failures == [1, 2, 4, 8, 16, 1, 1, 2, 2])
+    }
+
     @Test func `a JetStream that has no such stream yet does answer`() async throws {
         let server = try await NatsServer.start()
         let (kept, metrics) = (Lines.Kept(), Metrics())

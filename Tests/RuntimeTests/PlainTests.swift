@@ -89,6 +89,18 @@ struct SettingsTests {
         #expect(try await settings(["--nats-url="]).get(url) == "")
     }
 
+    @Test func `Only settings that must be alike everywhere have a fingerprint, which differs with the value`() {
+        let shared = Setting<String>("media.signing-key", default: nil, isSecret: true, isShared: true, help: "Secret.")
+        func fingerprints(_ values: [String: String]) -> [String: String] {
+            Settings(values: values, declared: [url, secret, shared]).fingerprints
+        }
+        let first = fingerprints(["media.signing-key": String(repeating: "k", count: 40), "nats.password": "p"])
+        let same = fingerprints(["media.signing-key": String(repeating: "k", count: 40), "nats.password": "q"])
+        let other = fingerprints(["media.signing-key": String(repeating: "k", count: 39) + "l"])
+        #expect(first.keys.sorted() == ["media.signing-key"] && first == same && first != other)
+        #expect(fingerprints([:]).isEmpty)
+    }
+
     @Test func `A share is a number wherever it comes from`() async throws {
         let setting = Setting("trace.sample-ratio", default: 1.0, help: "Share.")
         for (arguments, environment, expected) in [

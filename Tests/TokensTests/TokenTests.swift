@@ -30,7 +30,7 @@ struct TokenTests {
 
     private func verifier(_ keys: [TokenSigner.PublicKey]) async throws -> TokenVerifier {
         let verifier = TokenVerifier(clock: clock)
-        try await verifier.use(jwks: jwks(keys))
+        try await verifier.use(jwks: [jwks(keys)])
         return verifier
     }
 
@@ -96,9 +96,19 @@ struct TokenTests {
         let verifier = try await verifier(after.publicKeys)
         #expect(await reason(verifier, text) == "accepted")
         #expect(await reason(verifier, try await after.sign(token())) == "accepted")
-        try await verifier.use(jwks: jwks(after.publicKeys.suffix(1)))
+        try await verifier.use(jwks: [jwks(after.publicKeys.suffix(1))])
         #expect(await reason(verifier, text) == "INVALID_TOKEN")
         #expect(await reason(verifier, try await after.sign(token())) == "accepted")
+    }
+
+    @Test func `of every one of several sets of keys count`() async throws {
+        let first = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
+        let second = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
+        let verifier = TokenVerifier(clock: clock)
+        try await verifier.use(jwks: [jwks(first.publicKeys), jwks(second.publicKeys), jwks(first.publicKeys)])
+        for signer in [first, second] { #expect(await reason(verifier, try await signer.sign(token())) == "accepted") }
+        try await verifier.use(jwks: [jwks(second.publicKeys)])
+        #expect(await reason(verifier, try await first.sign(token())) == "INVALID_TOKEN")
     }
 
     @Test func `expire by the product's clock, also when they were verified before`() async throws {

@@ -27,6 +27,7 @@ package enum AccountsFeature {
         "auth.refresh-secret",
         default: nil,
         isSecret: true,
+        isShared: true,
         help: "At least 32 characters; refresh tokens, tokens in mails and the key of second factors are derived from it."
     )
     static let appleClients = Setting(

@@ -13,6 +13,7 @@ internal import Transcoding
 final class ServiceCatalog: Sendable {
     private struct State {
         var live: LiveInstances
+        var agreement: SettingAgreement
         var answeredAt: [String: ContinuousClock.Instant] = [:]
         /// Instances that said lately that their database is away or full, and when; by id.
         var withoutDatabase: [String: (service: String, at: ContinuousClock.Instant)] = [:]
@@ -42,12 +43,20 @@ final class ServiceCatalog: Sendable {
     /// - Parameters:
     ///   - expected: services that are waited for, and whose routes stay while they are away; the first to declare a path has it.
     ///   - cache: of this and other gateways of the process.
-    init(bus: BusConnection, expected: [String], logger: Logger, cache: DescriptorCache? = nil) {
+    ///   - fingerprints: of the settings that this process must have like all others.
+    init(
+        bus: BusConnection,
+        expected: [String],
+        logger: Logger,
+        cache: DescriptorCache? = nil,
+        fingerprints: [String: String] = [:]
+    ) {
         self.cache = cache
         self.bus = bus
         self.expected = expected
         self.logger = logger
-        self.state = Mutex(State(live: LiveInstances(expected: expected)))
+        let live = LiveInstances(expected: expected)
+        self.state = Mutex(State(live: live, agreement: SettingAgreement(own: fingerprints)))
     }
 
     /// Whether a first round of discovery has been completed: the routes of every replica that answered are installed.
@@ -105,7 +114,7 @@ final class ServiceCatalog: Sendable {
         guard bus.isConnected, let replies = try? await bus.scatter("$SRV.PING", for: interval, atMost: 1_000), bus.isConnected
         else { return }
         let instances = replies.compactMap { try? JSONDecoder().decode(ServiceInstance.self, from: Data($0.body)) }
-        let offers = state.withLock { state -> [LiveInstances.Offer] in
+        let (offers, differences) = state.withLock { state in
             let now = ContinuousClock.now
             state.live.answered(instances, at: now)
             for instance in instances {
@@ -113,7 +122,14 @@ final class ServiceCatalog: Sendable {
                 state.withoutDatabase[instance.id] = instance.metadata["database"] == "unavailable" ? (instance.name, now) : nil
             }
             state.honouringKeys = state.live.servicesHonouringKeys
-            return state.live.offers
+            return (state.live.offers, state.agreement.look(state.live.instances, at: now))
+        }
+        for difference in differences {
+            let holders = difference.holders.values.map { $0.sorted().joined(separator: ", ") }.sorted()
+            logger.error(
+                "a setting that must be the same everywhere differs",
+                metadata: ["setting": "\(difference.setting)", "holders": "\(holders.joined(separator: " / "))"]
+            )
         }
         await fetch(offers)
         install(offers)

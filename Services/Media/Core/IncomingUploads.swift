@@ -25,6 +25,12 @@ package struct IncomingUploads: Sendable {
             await delete(key)
             return result
         } catch {
+            if (error as? ServiceError) == .interruptedUpload {
+                logger.warning(
+                    "an upload is not where the gateway has put it: it was sent twice, or blob.folder is not the gateway's",
+                    metadata: ["key": "\(key)"]
+                )
+            }
             await delete(key)
             throw error
         }
@@ -50,7 +56,7 @@ extension BlobStore {
     ///   again and sends them again.
     package func readUpload(_ key: BlobKey) async throws -> [UInt8] {
         do { return try await read(key, limit: 10 << 20) } catch let error as ServiceError where error.code == .notFound {
-            throw Self.interrupted
+            throw ServiceError.interruptedUpload
         }
     }
 
@@ -60,10 +66,13 @@ extension BlobStore {
     package func openUpload<Result>(_ key: BlobKey, _ body: (BlobBody) async throws -> Result) async throws -> Result {
         let bytes: BlobBody
         do { bytes = try await get(key, range: nil).body } catch let error as ServiceError where error.code == .notFound {
-            throw Self.interrupted
+            throw ServiceError.interruptedUpload
         }
         return try await body(bytes)
     }
 
-    private static var interrupted: ServiceError { .unavailable("The upload was interrupted. Send it again.") }
+}
+
+extension ServiceError {
+    fileprivate static let interruptedUpload = ServiceError.unavailable("The upload was interrupted. Send it again.")
 }

@@ -187,9 +187,11 @@ private struct OpenCall {
 
     /// The reply to return; nil when it decides nothing.
     private mutating func accept(_ message: BusMessage, _ step: inout CallPolicy.Step) throws -> [UInt8]? {
-        if let instance = ReplySubject.instance(message.subject) { method.service.answered(instance) }
+        let instance = ReplySubject.instance(message.subject)
+        if let instance { method.service.answered(instance) }
         guard let error = ServiceError(reply: message) else {
-            method.answered(after: Tick.now() - began)
+            // What an instance that says nothing cost before a repeat is not how long calls take, or repeats would come ever later.
+            method.answered(after: Tick.now() - (instance != nil && instance == last ? sentAt : began))
             return message.body
         }
         let event: CallPolicy.Event

@@ -34,6 +34,8 @@ struct InstanceTable: Sendable {
     private var entries: [InstanceID: Entry] = [:]
     private var silentCount = 0
     private var roundBegan: Tick?
+    /// When the last round began that has ended.
+    private var lastRound: Tick?
     private var turn = 0
     /// How often an instance was found silent or ended. A call that saw it grow may have been sent to one of them.
     private(set) var losses = 0
@@ -68,12 +70,15 @@ struct InstanceTable: Sendable {
     }
 
     /// To whom a request goes that was not answered in time: the instance that answered most recently, but not `last`. nil for the queue group,
-    /// if no other one is known: that one may have it already, and there may be others that have not answered yet.
+    /// if no other one is known: that one may have it already, and there may be others that have not answered yet. After a round there are
+    /// none, but one that is frozen and has never answered may be there: in the queue group it would get every second repeat too.
     func mostRecent(except last: InstanceID?) -> InstanceID? {
         let speaking = entries.filter { !$0.value.isSilent }
-        if speaking.count == 1, silentCount == 0 { return nil }
+        if speaking.count == 1, silentCount == 0, !speaking.values.contains(where: { answeredLastRound($0) }) { return nil }
         return speaking.filter { $0.key != last }.max { $0.value.answeredAt < $1.value.answeredAt }?.key
     }
+
+    private func answeredLastRound(_ entry: Entry) -> Bool { lastRound.map { entry.answeredAt >= $0 } ?? false }
 
     /// Begins a round.
     ///
@@ -89,7 +94,7 @@ struct InstanceTable: Sendable {
     /// - Returns: Whether another round must follow, because an instance is silent.
     mutating func endRound() -> Bool {
         guard let began = roundBegan else { return false }
-        roundBegan = nil
+        (roundBegan, lastRound) = (nil, began)
         guard entries.values.contains(where: { $0.answeredAt >= began }) else { return silentCount > 0 }
         for (id, entry) in entries where entry.answeredAt < began && !entry.isSilent {
             entries[id]?.isSilent = true

@@ -53,6 +53,7 @@ final class EndpointRunner: MessageTarget {
         let context = CallContext(fields, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
             // The caller no longer waits: do not spend work on it.
+            work.lateness.report(.zero - context.remaining, endpoint.subject, logger)
             return record(context, parent, .late, .deadlineExceeded, .zero)
         }
         switch work.admit(until: Tick(deadline: context.deadline)) {
@@ -158,6 +159,7 @@ extension Result where Failure == ServiceError {
 final class ServiceWork: Sendable {
     private let table: TimedMutex<WorkTable<Task<Void, Never>>>
     private let replying = Atomic(0)
+    let lateness = Lateness()
 
     init(mostInFlight: Int) {
         table = TimedMutex(WorkTable(mostInFlight: mostInFlight), label: "bus.work")
@@ -190,5 +192,28 @@ final class ServiceWork: Sendable {
 
     private func expire() {
         for task in table.withLock({ $0.expire(now: .now()) }) { task.cancel() }
+    }
+}
+
+/// Says that requests come long after their deadlines, once a minute. They are dropped without a reply, so it would show nowhere else why.
+final class Lateness: Sendable {
+    /// Less is a busy machine.
+    private static let notable = Interval.seconds(1)
+    private static let pause = Duration.seconds(60)
+    private let reported = Mutex<ContinuousClock.Instant?>(nil)
+
+    func report(_ late: Interval, _ method: String, _ logger: Logger) {
+        guard late >= Self.notable else { return }
+        let now = ContinuousClock.now
+        let isDue = reported.withLock { reported in
+            if let last = reported, last.duration(to: now) < Self.pause { return false }
+            reported = now
+            return true
+        }
+        guard isDue else { return }
+        logger.warning(
+            "requests come after their deadlines: this process was stopped, or its clock is ahead of the callers'",
+            metadata: ["method": "\(method)", "secondsLate": "\(late.seconds)"]
+        )
     }
 }

@@ -11,6 +11,8 @@ public struct Setting<Value: SettingValue>: Sendable {
     public let defaultValue: Value?
     /// Never shown, and readable from a file.
     public let isSecret: Bool
+    /// The same in every process that has it: gateways compare what processes say of it (`Settings.fingerprints`).
+    public let isShared: Bool
     /// What a value must be beyond its type; nil when each will do.
     let bounds: Bounds?
 
@@ -21,11 +23,12 @@ public struct Setting<Value: SettingValue>: Sendable {
     }
 
     /// Declares a setting.
-    public init(_ key: String, default defaultValue: Value?, isSecret: Bool = false, help: String) {
+    public init(_ key: String, default defaultValue: Value?, isSecret: Bool = false, isShared: Bool = false, help: String) {
         self.key = key
         self.help = help
         self.defaultValue = defaultValue
         self.isSecret = isSecret
+        self.isShared = isShared
         bounds = nil
     }
 
@@ -34,7 +37,7 @@ public struct Setting<Value: SettingValue>: Sendable {
         self.key = key
         self.help = help
         self.defaultValue = defaultValue
-        isSecret = false
+        (isSecret, isShared) = (false, false)
         bounds = Bounds(text: "from \(range.lowerBound) to \(range.upperBound)") { range.contains($0) }
     }
 }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 /// What the operator set, read in the order arguments > environment > file > default.
 public struct Settings: Sendable {
     private let reader: ConfigReader
-    private let declared: [any AnySetting]
+    let declared: [any AnySetting]
 
     /// Why settings cannot be used; the text says what to change.
     public struct Invalid: Error, CustomStringConvertible {

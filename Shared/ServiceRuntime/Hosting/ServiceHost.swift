@@ -37,6 +37,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     private struct State {
         var database: Database?
         var bus: BusConnection?
+        var time: ClockCheck?
         var isServing = false
     }
 
@@ -80,10 +81,12 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         logger.info("stopped", metadata: ["service": "\(Module.name)"])
     }
 
-    /// Whether the replica answers, its database is reachable and not full, and its bus connected.
+    /// Whether the replica answers, its database is reachable and not full, its bus connected, and its clock not far ahead.
     public var isReady: Bool {
-        state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isWell ?? false) }
+        isTimely && state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isWell ?? false) }
     }
+
+    private var isTimely: Bool { state.withLock { $0.time?.isRight ?? true } }
 
     private func bringUp() async throws {
         // Without them every user would live by UTC, and streaks break at the wrong hour.
@@ -129,7 +132,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let consumers = loaded.consumers
         let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
         let standings = JobStandings()
-        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings)
+        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings) { self.isTimely }
         let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings)
         // What was committed a moment ago leaves now rather than at the next start.
         start("relay", finally: { await relay.finish() }) { await relay.run() }
@@ -254,11 +257,19 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         }
         lifecycle.started("database") { await database.stop() }
         state.withLock { $0.database = database }
+        try await migrate(database, pool: configuration.poolSize)
+        let time = await ClockCheck.begin(database, logger, metrics)
+        state.withLock { $0.time = time }
+        start("clock check") { await time.run() }
+        return database
+    }
+
+    private func migrate(_ database: Database, pool: Int) async throws {
         let sets =
             [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
         try await insist("waiting for the database", while: { ($0 as? DatabaseError)?.isConnectionFailure ?? false }) {
             let hasPresence = try settings.get(ServiceSettings.databasePresence)
-            let budget = try await ConnectionBudget.read(pool: configuration.poolSize, hasPresence: hasPresence, from: database)
+            let budget = try await ConnectionBudget.read(pool: pool, hasPresence: hasPresence, from: database)
             if let problem = budget.problem { throw Settings.Invalid(problem) }
             if let warning = budget.warning { logger.warning("\(warning)", metadata: ["service": "\(Module.name)"]) }
             do { try await Migrator(sets).run(on: database) } catch let error as DatabaseError
@@ -272,7 +283,6 @@ public final class ServiceHost<Module: ServiceModule>: Program {
                 )
             }
         }
-        return database
     }
 
     private func connectBus(_ tracer: Tracer, on loop: IOLoop) async throws -> BusConnection {
@@ -327,6 +337,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             "descriptor": descriptor.hash, "idempotency-keys": "honoured", "features": loaded.features.joined(separator: ","),
             "consumes": consumes.joined(separator: ","),
         ]
+        for (key, fingerprint) in settings.fingerprints { metadata["setting " + key] = fingerprint }
         if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
         let service = BusService(
             connection: bus,

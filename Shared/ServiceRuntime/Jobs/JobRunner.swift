@@ -12,6 +12,8 @@ struct JobRunner: Sendable {
     var standings = JobStandings()
     /// The longest pause of a job that could not reach another service.
     var waitForService = Duration.seconds(5)
+    /// Whether jobs may run: not while the machine's clock is far ahead (`ClockCheck`).
+    var mayRun: @Sendable () -> Bool = { true }
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -55,7 +57,12 @@ struct JobRunner: Sendable {
             [("job", job.name)],
             help: "When the job last found nothing more to do, in Unix time."
         )
+        var (failures, cause) = (0, "")
         while !Task.isCancelled {
+            guard mayRun() else {
+                try? await Task.sleep(for: min(job.interval, .seconds(1)))
+                continue
+            }
             guard isFirst || demand.isThere else {
                 try? await Task.sleep(for: job.interval)
                 continue
@@ -65,6 +72,10 @@ struct JobRunner: Sendable {
                 if isFirst { demand.firstBegan() }
                 defer { if isFirst { demand.firstEnded() } }
                 let count = try await run(job)
+                if failures > 1 {
+                    logger.notice("a job runs again", metadata: ["job": "\(job.name)", "failures": "\(failures)"])
+                }
+                (failures, cause) = (0, "")
                 handled.increment(by: count)
                 if count > 0 {
                     demand.found()
@@ -78,15 +89,24 @@ struct JobRunner: Sendable {
             } catch {
                 failed.increment()
                 standings.failed(job.name, error, at: SystemClock.now())
+                failures = "\(error)" == cause ? failures + 1 : 1
+                cause = "\(error)"
+                // The first, and then ever more rarely: while the database is away all jobs fail, again and again.
+                let isSaid = failures & (failures - 1) == 0
                 if let error = error as? ServiceError, error.code == .unavailable {
                     // As at a first start, when this service is there before another that it asks.
-                    logger.info(
-                        "a job waits for a service and will run again",
-                        metadata: ["job": "\(job.name)", "reason": "\(error.message)"]
-                    )
+                    if isSaid {
+                        logger.info(
+                            "a job waits for a service and will run again",
+                            metadata: ["job": "\(job.name)", "reason": "\(error.message)"]
+                        )
+                    }
                     pause = min(pause, waitForService)
-                } else {
-                    logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
+                } else if isSaid {
+                    logger.warning(
+                        "a job failed and will run again",
+                        metadata: ["job": "\(job.name)", "error": "\(error)", "failures": "\(failures)"]
+                    )
                 }
             }
             if isFirst, let signal = job.signal {
