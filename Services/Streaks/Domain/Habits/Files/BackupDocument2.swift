@@ -97,8 +97,9 @@ struct BackupDocument2 {
                 continue
             }
             if name == nil { fields.problems.error(path + ".name", "is needed") }
-            if found.categories.count == HabitFileRules.mostCategories {
+            guard found.categories.count < HabitFileRules.mostCategories else {
                 fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
+                continue
             }
             found.categories.append(FileCategory(id: id, name: name ?? "", color: color, icon: icon, isCustom: isCustom))
         }
