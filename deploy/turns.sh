@@ -59,7 +59,7 @@ turns() {
     # What users copy: ExampleTimingTests run them as users do.
     local examples='ExampleAppTests'
     local status=0 beside
-    turn computing "$(limit 10 10)" 4 --filter "$computing" || status=1
+    turn computing "$(limit 10 30)" 4 --filter "$computing" || status=1
     # Many of these hold connections to one PostgreSQL.
     turn services "$(limit 15 20)" 16 --skip "$computing|$faults|$timing|$examples|EndToEndTests" || status=1
     turn faults "$(limit 40 60)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &

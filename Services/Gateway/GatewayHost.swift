@@ -180,7 +180,10 @@ public final class GatewayHost: Program {
                 map: clockRoutes.map { _ in MapRoute() }
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
-            limiter: RequestLimiter(limit: try settings.get(GatewaySettings.maxInFlight)),
+            limiter: RequestLimiter(
+                limit: try settings.get(GatewaySettings.maxInFlight),
+                isShared: try settings.get(GatewaySettings.addressRate) > 0
+            ),
             ids: ids,
             logger: logger,
             metrics: GatewayMetrics(metrics, tracer: tracer),
@@ -233,15 +236,19 @@ public final class GatewayHost: Program {
             refusals: Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics),
             hummingbird: HummingbirdRequests(service, logger: quiet),
             bodyLimit: closing,
-            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout))),
-            logger: quiet
+            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
         )
-        let listener = HTTPListener(channel, most: try settings.get(GatewaySettings.maxConnections), logger: quiet)
+        let wanted = try settings.get(GatewaySettings.maxConnections)
+        let most = OpenFiles.connections(atMost: wanted)
+        if most < wanted {
+            let message: Logger.Message = "fewer connections than http.max-connections: too few files may be open"
+            logger.notice(message, metadata: ["most": "\(most)"])
+        }
+        let listener = HTTPListener(channel, most: most, logger: quiet)
         let port: Int
         do { port = try await listener.listen(on: place) } catch {
             guard case .address(let host, let wanted) = place else { throw error }
-            let names = "\(GatewaySettings.host.argument) and \(GatewaySettings.port.argument)"
-            throw Settings.Invalid("The address of \(names), \(host):\(wanted), cannot be listened on: \(error).")
+            throw Settings.Invalid.address("\(host):\(wanted)", of: GatewaySettings.host, and: GatewaySettings.port, "\(error)")
         }
         parts.withLock { parts in
             parts.listener = listener

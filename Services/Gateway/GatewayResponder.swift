@@ -13,9 +13,12 @@ struct GatewayContext: Sendable {
     /// Who is at the other end of the connection.
     let peer: IPAddress?
     let channel: any Channel
+    /// Whether all of the request is there.
+    let isWhole: Bool
 
-    init(channel: any Channel) {
+    init(channel: any Channel, isWhole: Bool) {
         self.channel = channel
+        self.isWhole = isWhole
         self.peer = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
     }
 }
@@ -80,7 +83,7 @@ final class GatewayResponder: Sendable {
             request.body = RequestBody(asyncSequence: AwaitedBody(body: request.body, channel: context.channel))
         }
         let client = addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor])
-        var course = Course(client: client, channel: context.channel)
+        var course = Course(client: client, channel: context.channel, isWhole: context.isWhole || !request.hasBody)
         var response = await reply(to: request, &course)
         response.forbidStoring(to: request, of: course.route)
         crossOrigin.addHeaders(to: &response.headers, for: request.headers[.origin])
@@ -99,13 +102,11 @@ final class GatewayResponder: Sendable {
     private func reply(to request: Request, _ course: inout Course) async -> Response {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
-        guard limiter.enter() else {
-            metrics.refusedOne()
-            return exchange.failure(.unavailable("The server is busy."))
-        }
+        course.place = course.isWhole ? limiter.enter() : limiter.enter(arrivingFrom: course.client)
+        guard course.place != nil else { return exchange.failure(busy()) }
         metrics.inFlight.add(1)
         defer {
-            limiter.leave()
+            if let place = course.place { limiter.leave(place) }
             metrics.inFlight.add(-1)
         }
         var response: Response
@@ -123,6 +124,9 @@ final class GatewayResponder: Sendable {
     private struct Course {
         let client: IPAddress?
         let channel: any Channel
+        /// Whether nothing of the request is still to arrive.
+        let isWhole: Bool
+        var place: RequestLimiter.Place?
         var route: Route?
         var template = "none"
         /// What the caller has left, of the limit that is nearer.
@@ -175,6 +179,11 @@ final class GatewayResponder: Sendable {
         }
     }
 
+    private func busy() -> ServiceError {
+        metrics.refusedOne()
+        return .unavailable("The server is busy.")
+    }
+
     /// A gateway that has just started may not have every service's routes yet: path and method may well exist.
     private func requireAllRoutes() throws(ServiceError) {
         guard catalog.knows(own.health.expected) else { throw .unavailable("Not every service has been found yet.") }
@@ -201,6 +210,7 @@ final class GatewayResponder: Sendable {
         if route.policy.stream != nil, let caller {
             // Fields and parameters that there are none of.
             _ = try await body(of: request, route, path)
+            guard limiter.arrived(&course.place) else { throw busy() }
             return try await streams.respond(to: request, route, caller, exchange, course.client, course.channel)
         }
         // Before any of the body is read: what is refused after an upload has been stored leaves it behind.
@@ -229,6 +239,7 @@ final class GatewayResponder: Sendable {
         if honoursKeys, !route.policy.idempotent { context.makeKey() }
         let reply: [UInt8]
         do {
+            guard limiter.arrived(&course.place) else { throw busy() }
             reply = try await bus.callRaw(
                 subject: route.subject,
                 body: body,
@@ -296,5 +307,12 @@ final class GatewayResponder: Sendable {
         if let error = error as? ServiceError { return error }
         logger.error("a request failed", metadata: ["request_id": "\(exchange.requestID)", "error": "\(error)"])
         return .internal
+    }
+}
+
+extension Request {
+    /// Whether its head announces a body.
+    fileprivate var hasBody: Bool {
+        headers[.transferEncoding] != nil || headers[.contentLength].map { Int($0) != 0 } ?? false
     }
 }

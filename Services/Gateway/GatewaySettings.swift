@@ -39,7 +39,8 @@ public enum GatewaySettings {
         "http.max-in-flight",
         default: 2_048,
         in: 1...1_000_000,
-        help: "Requests handled at once; more are answered UNAVAILABLE at once."
+        help: "Requests handled at once, and as many whose bodies are arriving, of which one address has an eighth; "
+            + "more are answered UNAVAILABLE at once."
     )
     static let drainTimeout = Setting(
         "http.drain-timeout",

@@ -70,11 +70,3 @@ extension BlobSettings {
         guard linkSecret.utf8.count >= 32 else { throw signingKey.invalid("must have at least 32 characters.") }
     }
 }
-
-extension Setting {
-    /// The error for an invalid value of this setting.
-    func invalid(_ problem: String) -> Settings.Invalid { Settings.Invalid("\(names) \(problem)") }
-
-    /// The names of its argument and its variable.
-    var names: String { "\(argument) (or \(environmentName))" }
-}

@@ -39,7 +39,7 @@ public struct TestClock: Sendable {
     public func advance(to time: String, in zone: String = "UTC") async throws -> Date {
         let parts = time.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour), (0..<60).contains(minute)
-        else { throw TestKitError("VALIDATION_ERROR", "“\(time)” must be from 00:00 to 23:59", field: "time") }
+        else { throw TestKitError("VALIDATION_ERROR", "“\(time)” must be between 00:00 and 23:59", field: "time") }
         guard let timeZone = TimeZone(identifier: zone) else {
             throw TestKitError("VALIDATION_ERROR", "“\(zone)” must be an IANA time zone", field: "zone")
         }

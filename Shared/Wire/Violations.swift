@@ -148,7 +148,7 @@ public struct Violations: Sendable {
         switch (min, max) {
         case (.min, _): message = "must be at most \(max)"
         case (_, .max): message = "must be at least \(min)"
-        default: message = "must be from \(min) to \(max)"
+        default: message = "must be between \(min) and \(max)"
         }
         add(message, at: path, field, index: index)
     }

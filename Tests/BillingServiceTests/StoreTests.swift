@@ -165,6 +165,29 @@ struct StoreTests {
         }
     }
 
+    @Test func `goods are granted as of their payment, and from now on when they come again`() async throws {
+        try await withWorld { world in
+            try await coins(world, 100)
+            let bought = world.clock.now()
+            world.others.refuse(.unavailable())
+            #expect(await reason { _ = try await buy(world, "freeze") } == "UNAVAILABLE")
+            world.clock.advance(by: .hours(3))
+            world.others.refuse(nil)
+            let id = try #require(try await world.database.query("SELECT id FROM purchase").first).decode(as: PurchaseID.self)
+            _ = try await world.purchases.end(of: id, context: World.context(ann))
+            // A webhook that comes late.
+            let freeze: [String: Any] = ["product_id": "streak_freeze", "purchased_at_ms": bought.milliseconds]
+            let refunded = freeze.merging(["cancel_reason": "CUSTOMER_SUPPORT"]) { $1 }
+            try await world.receive(pack("NON_RENEWING_PURCHASE", "e1", "f1", at: bought + .hours(3), freeze))
+            try await world.settle()
+            try await world.receive(pack("CANCELLATION", "e2", "f1", at: bought + .hours(4), refunded))
+            try await world.settle()
+            try await world.receive(pack("REFUND_REVERSED", "e3", "f1", at: bought + .hours(5), freeze))
+            try await world.settle()
+            #expect(world.others.obtained == [bought, bought, nil] && world.others.stock(of: ann) == ["freeze": 2])
+        }
+    }
+
     @Test func `a grant is by an administrator, with a reason, and is taken back once`() async throws {
         try await withWorld { world in
             world.others.add([ann])

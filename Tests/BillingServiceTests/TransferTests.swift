@@ -77,6 +77,22 @@ struct TransferTests {
         }
     }
 
+    @Test func `a transfer that comes after a later one of the same user moves what that one took elsewhere`() async throws {
+        let (first, second) = (transfer(ann, to: ben, days: 1), transfer(ann, to: eve, days: 2))
+        let bought = pack("streak_freeze_bundle_5", "p1", of: ann)
+        for bodies in [[bought, second, first], [second, bought, first], [bought, first, second], [second, first, bought]] {
+            try await withWorld { world in
+                world.others.add([ann, ben, eve])
+                for body in bodies {
+                    try await world.receive(body)
+                    try await world.settle()
+                }
+                #expect(world.others.stock(of: ben) == ["freeze": 5])
+                #expect(world.others.stock(of: ann).isEmpty && world.others.stock(of: eve).isEmpty)
+            }
+        }
+    }
+
     @Test func `what was used stays used, and is said`() async throws {
         try await withWorld { world in
             world.others.add([ann, ben])

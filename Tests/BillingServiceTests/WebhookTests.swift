@@ -196,6 +196,33 @@ struct WebhookTests {
         }
     }
 
+    @Test func `transfers move a subscription in the order in which they happened, whatever the order in which they come`()
+        async throws
+    {
+        let eve = UserID(high: 1, low: 3)
+        func moved(to user: String, days: Int64) -> String {
+            let fields: [String: Any] = ["transferred_from": [ann.description], "transferred_to": [user]]
+            return webhook("TRANSFER", "moved \(days)", "", at: start + .days(days), fields)
+        }
+        let first = moved(to: ben.description, days: 1)
+        // The later one led elsewhere, to a user who is known or is not.
+        for second in [moved(to: eve.description, days: 2), moved(to: "$RCAnonymousID:5", days: 2)] {
+            for bodies in [[bought(), second, first], [second, bought(), first], [bought(), first, second]] {
+                try await withWorld { world in
+                    world.others.add([ann, ben, eve])
+                    for body in bodies {
+                        try await world.receive(body)
+                        try await world.settle()
+                    }
+                    for user in [ann, ben, eve] {
+                        let isPremium = try await world.entitlements(of: user).isPremium
+                        #expect(isPremium == (user == ben))
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `while auth is away an event waits, and no other user's does`() async throws {
         try await withWorld { world in
             world.others.add([ann, ben])

@@ -24,6 +24,8 @@ final class OtherServices: Caller {
         var users: Set<UserID> = []
         var stock: [UserID: [String: Int32]] = [:]
         var grants: [OperationID: [GoodCount]] = [:]
+        /// Of each grant in turn: when it was paid for.
+        var obtained: [Instant?] = []
         var takes: [OperationID: TakeBackGoodsReply] = [:]
         var dice = Seeded(1)
         var failures = 0
@@ -40,6 +42,7 @@ final class OtherServices: Caller {
     func refuse(_ error: ServiceError?) { state.withLock { $0.refusal = error } }
     func setUseless(_ good: String, _ reason: String?) { state.withLock { $0.useless[good] = reason } }
     func stock(of user: UserID) -> [String: Int32] { state.withLock { ($0.stock[user] ?? [:]).filter { $0.value != 0 } } }
+    var obtained: [Instant?] { state.withLock { $0.obtained } }
     func use(_ good: String, of user: UserID) {
         state.withLock { state in
             if let count = state.stock[user]?[good], count > 0 { state.stock[user]?[good] = count - 1 }
@@ -79,6 +82,7 @@ final class OtherServices: Caller {
         if let refusal = state.refusal { throw refusal }
         if state.grants[request.operationID] == nil {
             state.grants[request.operationID] = request.goods
+            state.obtained.append(request.obtainedAt)
             for good in request.goods { state.stock[request.userID, default: [:]][good.good, default: 0] += good.count }
         }
         return GrantGoodsReply()

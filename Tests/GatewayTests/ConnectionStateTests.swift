@@ -47,6 +47,30 @@ struct ConnectionStateTests {
         #expect(state.sendsEnd() == .discard)
     }
 
+    @Test func `a client that sends too many requests ahead gets replies to those that are kept, and is refused the others`() {
+        let state = Trace()
+        for _ in 0..<ConnectionState.mostAhead { request(state) }
+        #expect(state.received(.success(Facts())) == .discard && state.receivedEnd() == .discard)
+        for _ in 1..<ConnectionState.mostAhead { #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn) }
+        #expect(state.sendsHead() == send())
+        let end = state.sendsEnd()
+        guard case .refuse(let error, isHead: false) = end else {
+            Issue.record("it was not refused")
+            return
+        }
+        #expect(error.reason == "RATE_LIMITED")
+        #expect(state.received(.success(Facts())) == .discard && state.state.isClosing)
+    }
+
+    @Test func `who waits for replies may send as many requests as they like`() {
+        let state = Trace()
+        for _ in 0..<3 * ConnectionState.mostAhead {
+            request(state)
+            request(state)
+            for _ in 0..<2 { #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn) }
+        }
+    }
+
     @Test func `a parser that fails between requests is answered at once, and once`() {
         let state = Trace()
         request(state)

@@ -42,21 +42,6 @@ struct LingeringCloseTests {
         #expect(!channel.isActive)
     }
 
-    /// Keeps writes, as a socket whose client does not read.
-    private final class Stuck: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
-        private var promises: [EventLoopPromise<Void>] = []
-
-        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            if let promise { promises.append(promise) }
-        }
-
-        func release() {
-            for promise in promises { promise.succeed() }
-            promises = []
-        }
-    }
-
     @Test(arguments: [false, true]) func `a client that closes too still gets what is not written yet`(closesFirst: Bool) throws {
         let (halfClose, stuck) = (HalfClose(), Stuck())
         let channel = EmbeddedChannel(handlers: [halfClose, stuck])
@@ -68,6 +53,20 @@ struct LingeringCloseTests {
         stuck.release()
         // A socket makes a whole close of half a one when the other half is closed already.
         #expect(closesFirst ? halfClose.isHalfClosed : !channel.isActive)
+    }
+
+    @Test func `a client that reads slowly has five seconds from when it has its reply`() throws {
+        let stuck = Stuck()
+        let channel = EmbeddedChannel(handlers: [HalfClose(), stuck])
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
+        try channel.pipeline.syncOperations.addHandler(LingeringClose())
+        channel.embeddedEventLoop.advanceTime(by: .seconds(600))
+        #expect(channel.isActive)
+        stuck.release()
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(4_900))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+        #expect(!channel.isActive)
     }
 
     @Test func `a client that sends more than 64 MB is cut off at once`() throws {

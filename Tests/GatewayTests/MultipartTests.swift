@@ -171,6 +171,19 @@ struct MultipartTests {
         #expect(throws: MultipartParser.Malformed.self) { try Self.parse(text) }
     }
 
+    @Test(arguments: [1, 4_096, 100_000])
+    func `What never comes to its first boundary is refused, in whatever pieces`(size: Int) throws {
+        let part = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--b--"
+        let (few, many) = ([UInt8](repeating: 32, count: 8_000) + [13, 10], [UInt8](repeating: 32, count: 9_000))
+        func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
+            stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+        }
+        #expect(try Self.parse(pieces(few + part.utf8), boundary: "b").isComplete)
+        for bytes in [many, many + [13, 10] + part.utf8] {
+            #expect(throws: MultipartParser.Malformed.self) { try Self.parse(pieces(bytes), boundary: "b") }
+        }
+    }
+
     @Test func `Too many parts are refused`() throws {
         let part = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n"
         #expect(try Self.parse(String(repeating: part, count: 600) + "--b--").isComplete)

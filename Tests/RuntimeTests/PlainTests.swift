@@ -330,3 +330,20 @@ struct SmallTests {
         #expect(most.load(ordering: .relaxed) == 2 && runs.load(ordering: .relaxed) >= 50)
     }
 }
+
+/// How many files may be open.
+struct OpenFilesTests {
+    @Test(arguments: [
+        (UInt(1_024), UInt(524_288), UInt(65_536)), (1_024, 4_096, 4_096), (1_024, .max, 65_536), (100_000, 524_288, 100_000),
+        (20_000, 20_000, 20_000),
+    ]) func `the limit is raised as far as the operator allows, and never lowered`(now: UInt, hard: UInt, wanted: UInt) {
+        #expect(OpenFiles.wanted(now: now, atMost: hard) == wanted)
+    }
+
+    @Test func `connections leave files for what they ask for`() {
+        #expect(OpenFiles.connections(atMost: 20_000, of: 65_536) == 20_000)
+        #expect(OpenFiles.connections(atMost: 20_000, of: 1_024) == 768)
+        #expect(OpenFiles.connections(atMost: 20_000, of: .max) == 20_000)
+        #expect(OpenFiles.connections(atMost: 1) == 1)
+    }
+}

@@ -26,6 +26,30 @@ import Testing
         #expect(early.emitted == late.emitted)
     }
 
+    @Test func `What a change spends and gives back itself was not used; what was spent before comes back`() throws {
+        let late = StreakCommand.contribute(
+            a,
+            receivedAt: moment("2026-05-05T03:00:00Z"),
+            capturedAt: moment("2026-05-04T21:00:00Z")
+        )
+        for isSettled in [false, true] {
+            var story = try Story(.checkIn, ["UTC"], freezes: 1)
+            try story.noon(1...3)
+            if isSettled { try story.settle("2026-05-05T00:01:00Z") }
+            let change = try story.ledger.applying(
+                late,
+                .checkIn,
+                at: moment("2026-05-05T03:00:00Z"),
+                settledAt: story.settledAt
+            )
+            let freezes = ["freeze-spent:2026-05-04", "freeze-returned:2026-05-04"]
+            let (all, lasting) = (change.effects.map(\.key), change.lastingEffects.map(\.key))
+            #expect(all.filter(freezes.contains) == (isSettled ? [freezes[1]] : freezes))
+            #expect(lasting.filter(freezes.contains) == (isSettled ? [freezes[1]] : []))
+            #expect(lasting.filter { !freezes.contains($0) } == all.filter { !freezes.contains($0) })
+        }
+    }
+
     @Test func `Two devices at once: the second is refused`() throws {
         var story = try Story()
         try story.post(a, "2026-05-01T09:00:00Z")

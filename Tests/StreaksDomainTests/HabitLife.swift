@@ -69,11 +69,13 @@ struct HabitLife {
         ledger = isCompacted ? next.compacted(.habit, at: change.state.asOf) : next
     }
 
-    /// What the feature writes: the days after the checkpoint replace those that it has, and so do the runs that reach behind it.
+    /// What the feature writes: the days after the checkpoint replace those that it has, and so do the runs that reach behind it. Where the
+    /// start moves on, as when a completion before it is deleted, what lies before goes.
     private mutating func keep(_ state: StreakState, since settled: CalendarDate) {
         guard let habit = state.habit else { return }
         days = days.filter { $0.key <= settled && $0.key >= habit.startsOn }.merging(habit.days) { $1 }
         let first = habit.runs.first?.from
-        runs = runs.filter { run in run.end != nil && run.through <= settled && first.map { run.from < $0 } ?? true } + habit.runs
+        let earlier = runs.filter { $0.end != nil && $0.from >= habit.startsOn && $0.through <= settled }
+        runs = earlier.filter { run in first.map { run.from < $0 } ?? true } + habit.runs
     }
 }

@@ -25,6 +25,44 @@ import Testing
         #expect(state.mark(on: day("2026-05-06")) == .frozen && state.count == 2)
     }
 
+    @Test func `A freeze that was paid for before a date's end serves it, however late it is granted (SD-5)`() throws {
+        let paid = moment("2026-05-04T23:59:59Z")
+        for granted in ["2026-05-05T00:00:10Z", "2026-05-06T07:00:00Z"] {
+            var story = try checkIn(1...3)
+            try story.settle("2026-05-05T00:00:00Z")
+            #expect(story.keys("broken") == ["broken:2026-05-04"])
+            try story.post(a, "2026-05-05T00:00:05Z")
+            let state = try story.at(granted, .grantFreezes(1, id: one, obtainedAt: paid))
+            #expect(state.status == .active && state.count == 5 && state.freezesLeft == 0, "\(granted)")
+            #expect(state.mark(on: day("2026-05-04")) == .frozen)
+            #expect(story.keys("restored") == ["restored:2026-05-04"])
+            #expect(story.keys("freeze-spent") == ["freeze-spent:2026-05-04"])
+            // As if it had come in time.
+            var early = try checkIn(1...3)
+            try early.at("2026-05-04T23:59:59Z", .grantFreezes(1, id: one))
+            try early.post(a, "2026-05-05T00:00:05Z")
+            let later = "2026-05-06T08:00:00Z"
+            #expect(try story.settle(later) == early.settle(later))
+            #expect(story.emitted.filter { $0.key.hasPrefix("completed") }.count == 4)
+        }
+    }
+
+    @Test func `What was paid for at the end of a date or after it, or long ago, does not serve it`() throws {
+        for (paid, granted) in [
+            ("2026-05-05T00:00:00Z", "2026-05-05T00:00:10Z"), ("2026-05-05T09:00:00Z", "2026-05-05T09:00:00Z"),
+            ("2026-05-04T12:00:00Z", "2026-05-08T00:00:01Z"), ("2027-01-01T00:00:00Z", "2026-05-05T00:00:10Z"),
+        ] {
+            var story = try checkIn(1...3)
+            let state = try story.at(granted, .grantFreezes(1, id: one, obtainedAt: moment(paid)))
+            #expect(state.status == .broken && state.missedDate == day("2026-05-04") && state.freezesLeft == 1, "\(paid)")
+        }
+        // Before there was a streak.
+        var story = try checkIn(1...1)
+        let state = try story.at("2026-05-01T13:00:00Z", .grantFreezes(1, id: one, obtainedAt: moment("2026-04-30T00:00:00Z")))
+        #expect(state.freezesLeft == 1)
+        #expect(try story.settle("2026-05-03T00:00:00Z").mark(on: day("2026-05-02")) == .frozen)
+    }
+
     @Test func `Bought freezes are refused above five, and a repeat changes nothing`() throws {
         var story = try checkIn(freezes: 3, 1...1)
         #expect(story.refusal("2026-05-01T13:00:00Z", .grantFreezes(5, id: one)) == "MAX_FREEZES_REACHED")

@@ -63,6 +63,38 @@ struct GoodsTests {
         }
     }
 
+    @Test func `a freeze that was paid for before midnight keeps the date, although it is granted after a day and twice`() async throws {
+        try await withCheckIns { life in
+            // The one of the beginning and those that are earned are used up.
+            try await life.live(3)
+            try await life.miss(2)
+            #expect(try await life.status().currentStreak == 0)
+            let broken = life.clock.now()
+            func grant() async throws -> GrantGoodsReply {
+                try await GrantGoods(
+                    freezes: BoughtFreezes(writer: life.world.service.writer),
+                    profiles: life.world.service.core.profiles,
+                    mutations: life.world.mutations
+                ).handle(
+                    GrantGoodsRequest(
+                        operationID: OperationID(high: 9, low: 1),
+                        userID: life.ann,
+                        goods: [GoodCount(good: "freeze", count: 5)],
+                        keepsCredit: true,
+                        obtainedAt: broken - .hours(13)
+                    ),
+                    World.by(life.ann)
+                ).reply
+            }
+            life.clock.advance(by: .hours(20))
+            for _ in 1...2 { _ = try await grant() }
+            let status = try await life.status()
+            #expect(status.currentStreak == 6 && status.freezesAvailable == 3, "\(status)")
+            #expect(try await life.world.events(SoloStreakRestored.self).map(\.reason) == [.freeze])
+            #expect(try await life.world.events(FreezeUsed.self).map(\.date).count == 3)
+        }
+    }
+
     @Test func `many operations at once are all counted`() async throws {
         try await withWorld(at: "2026-01-05T12:00:00Z") { world in
             try await withThrowingTaskGroup(of: Void.self) { tasks in

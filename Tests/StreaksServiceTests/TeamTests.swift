@@ -77,6 +77,30 @@ struct TeamTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `who leaves before midnight, or deletes the account, is no member of that date, although the event comes after it`(
+        _ isDeleted: Bool
+    ) async throws {
+        try await withWorld(at: "2026-05-01T20:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben, cem) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            let dan = try await world.person(4)
+            try await teams.set(Self.circle, 1, [ann, ben, cem, dan])
+            // Two of four are too few, of three they are enough.
+            for user in [ann, ben] { try await teams.checkIn(user, Self.circle) }
+            world.clock.set(moment("2026-05-02T00:00:10Z"))
+            let leftAt = moment("2026-05-01T23:59:50Z")
+            if isDeleted {
+                let handlers = AccountConsumers(writer: teams.core.writer).handlers
+                try await world.consume(AccountDeleted(userID: dan, deletedAt: leftAt, purgeAt: leftAt + .days(30)), by: handlers)
+            } else {
+                try await teams.set(Self.circle, 2, [ann, ben, cem], changedAt: leftAt)
+            }
+            let streak = try await teams.streak(ann, Self.circle)
+            #expect(streak.currentCount == 1 && streak.lastCompletedDate == day("2026-05-01"), "\(streak)")
+        }
+    }
+
     @Test func `a missed date is reminded of, has a grace once in 7 dates, and breaks then`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let teams = Teams(world)

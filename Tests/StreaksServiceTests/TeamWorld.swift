@@ -63,6 +63,7 @@ struct Teams: Sendable {
         _ version: Int64,
         _ members: [UserID],
         joinedAt: Instant? = nil,
+        changedAt: Instant? = nil,
         deleted: Bool = false,
         tell: Bool = true
     ) async throws -> CircleState {
@@ -77,7 +78,8 @@ struct Teams: Sendable {
                     role: index == 0 ? .owner : .member,
                     joinedAt: (joinedAt ?? world.clock.now()) + .seconds(Int64(index))
                 )
-            }
+            },
+            changedAt: changedAt ?? world.clock.now()
         )
         source.circles.withLock { $0[id] = state }
         if tell {

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// What the kernel says of processes (proc(5)).
 public enum ProcessFiles {

@@ -26,6 +26,13 @@ struct ExactErrorTests {
         #expect(json(error) == envelope)
     }
 
+    @Test func `what is wrong with fields is a sentence, as published`() {
+        let error = ServiceError.validation([
+            .init(field: "mood_score", message: "must be between 1 and 10"), .init(field: "energy_level", message: "7 is too much"),
+        ])
+        #expect(json(error).contains(#""details":{"mood_score":"Must be between 1 and 10","energy_level":"7 is too much"}"#))
+    }
+
     @Test func `a caller who is not signed in is unauthorized`() {
         #expect(json(ServiceError(.unauthenticated, "TOKEN_EXPIRED", "Sign in.")).contains(#""code":"UNAUTHORIZED""#))
         #expect(

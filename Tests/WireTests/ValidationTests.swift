@@ -47,8 +47,8 @@ import Wire
         ({ $0.raw = [1, 2, 3] }, []),
         ({ $0.raw = [1, 2, 3, 4] }, ["raw must have at most 3 bytes"]),
         ({ $0.fromTo = -5 }, []),
-        ({ $0.fromTo = -6 }, ["from_to must be from -5 to 5"]),
-        ({ $0.fromTo = 6 }, ["from_to must be from -5 to 5"]),
+        ({ $0.fromTo = -6 }, ["from_to must be between -5 and 5"]),
+        ({ $0.fromTo = 6 }, ["from_to must be between -5 and 5"]),
         ({ $0.atMost = 1 }, []),
         ({ $0.atMost = 1.01 }, ["at_most must be at most 1"]),
         ({ $0.atMost = .nan }, ["at_most must be at most 1"]),
@@ -107,7 +107,7 @@ import Wire
             message.fromTo = 100
             message.at = nil
         }
-        #expect(problems == ["needed is required", "from_to must be from -5 to 5", "at is required"])
+        #expect(problems == ["needed is required", "from_to must be between -5 and 5", "at is required"])
     }
 
     @Test func `a violation never shows what was sent`() {

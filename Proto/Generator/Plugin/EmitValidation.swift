@@ -43,6 +43,10 @@ extension ModuleEmitter {
                 return direct.forEach { source.line($0) }
             }
             guard !direct.isEmpty else { return source.line("if \(empty) { violations.required(at: path, \(name)) }") }
+            // A missing number is 0: where both bounds refuse that, they say what a number that was sent as 0 should have been.
+            if let least = field.rules.least, let most = field.rules.most, least > 0 || most < 0 {
+                return direct.forEach { source.line($0) }
+            }
             source.line("if \(empty) {")
             source.line("    violations.required(at: path, \(name))")
             source.line("} else {")

@@ -50,7 +50,7 @@ package enum ProfileRules {
         }
         guard let offsetMinutes else { return nil }
         guard let zone = Zone(offsetMinutes: Int(offsetMinutes)) else {
-            throw ServiceError.validation(field: "timezone_offset", "must be from -840 to 840")
+            throw ServiceError.validation(field: "timezone_offset", "must be between -840 and 840")
         }
         return zone
     }

@@ -21,6 +21,8 @@ final class ServiceCatalog: Sendable {
         /// By hash: those that the routes come from.
         var descriptors: [String: DescriptorSet] = [:]
         var installed: [LiveInstances.Offer] = []
+        /// How often that has changed.
+        var generation = 0
         /// Those that were logged.
         var refusals: Set<RouteRefusal> = []
         var isReady = false
@@ -74,7 +76,10 @@ final class ServiceCatalog: Sendable {
         state.withLock { services.isSubset(of: $0.installed.map(\.service)) }
     }
 
-    /// The OpenAPI page of all routes.
+    /// How often the routes have changed.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Makes the OpenAPI page of all routes, which takes long.
     ///
     /// - Parameter developmentClock: whether this gateway has the routes of the development clock.
     func openAPI(developmentClock: Bool) -> [UInt8] {
@@ -175,7 +180,10 @@ final class ServiceCatalog: Sendable {
                 RouteTable.Service(name: offer.service, sets: offer.descriptors.compactMap { descriptors[$0] })
             }
         )
-        state.withLock { $0.installed = known }
+        state.withLock { state in
+            state.installed = known
+            state.generation += 1
+        }
         report(refusals, before, known)
     }
 

@@ -8,6 +8,9 @@ internal import Kernel
 struct ConnectionState {
     /// A refused request's rest of up to this size is read and thrown away, so that the connection can be kept.
     static let mostDrained = 64 << 10
+    /// Requests that may wait for their replies at once. All of one read are taken apart together, and kept until their turn
+    /// comes: what is beyond would cost more memory than it cost its sender.
+    static let mostAhead = 256
 
     /// What to do with what has arrived.
     enum Inbound: Equatable {
@@ -54,6 +57,7 @@ struct ConnectionState {
     mutating func received(_ facts: Result<RequestHeadRules.Facts, ServiceError>, isHead: Bool) -> Inbound {
         // RFC 9112 §9.6: what follows a request that ends the connection is not served.
         guard !isDeaf, turns.last?.facts.keepsAlive ?? true else { return .discard }
+        guard turns.count < Self.mostAhead else { return refuse(Self.tooMany, isHead: isHead) }
         switch facts {
         case .success(let facts):
             var turn = Turn(facts: facts)
@@ -63,6 +67,12 @@ struct ConnectionState {
         case .failure(let error): return refuse(error, isHead: isHead)
         }
     }
+
+    private static let tooMany = ServiceError(
+        .resourceExhausted,
+        "RATE_LIMITED",
+        "Too many requests on one connection without waiting for replies."
+    )
 
     /// Bytes of a body.
     mutating func received(bytes: Int) -> Inbound {

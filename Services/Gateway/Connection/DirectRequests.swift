@@ -7,7 +7,8 @@ internal import NIOHTTPTypes
 /// else goes on to Hummingbird, which moves each part of a request through two queues to another thread and back.
 ///
 /// The last handler before Hummingbird's, which it adds with the first request that needs it, so that all others see the same traffic. While
-/// it answers, what arrives waits, so replies keep the order of the requests.
+/// it answers, what arrives waits, so replies keep the order of the requests. It waits too while the client does not read the
+/// replies that it has: they are kept in memory, and a client that only asks must not fill that.
 final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -36,6 +37,10 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
     private let executor: EventLoopExecutor
     private var phase = Phase.idle
     private var waiting: [Waiting] = []
+    /// How many of these have been taken.
+    private var taken = 0
+    /// The client has not read what it was answered.
+    private var isStalled = false
     /// Hummingbird's requests whose end has not arrived, and whose reply has not ended.
     private var passing = (arriving: 0, unanswered: 0)
     private var isReadHeld = false
@@ -48,10 +53,15 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: what arrives
 
+    /// Whether what arrives waits.
+    private var isHeld: Bool {
+        if case .answering = phase { true } else { isStalled }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
+        guard !isHeld else { return waiting.append(.part(part)) }
         switch (phase, part) {
-        case (.answering, _): waiting.append(.part(part))
         case (.idle, .head(let head)) where service.answersDirectly(head): phase = .arriving(head, nil)
         case (.arriving(let head, let body), .body(let bytes)):
             var all = body ?? ByteBuffer()
@@ -70,7 +80,7 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         passArriving(context)
-        if case .answering = phase, let event = event as? ChannelEvent { return waiting.append(.event(event)) }
+        if isHeld, let event = event as? ChannelEvent { return waiting.append(.event(event)) }
         // The client has said all, and has its replies. Hummingbird, where it is, does the same.
         if !hasHummingbird, case .inputClosed? = event as? ChannelEvent { context.close(mode: .output, promise: nil) }
         context.fireUserInboundEventTriggered(event)
@@ -78,15 +88,22 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         passArriving(context)
-        if case .answering = phase { return waiting.append(.error(error)) }
+        if isHeld { return waiting.append(.error(error)) }
         if !hasHummingbird { context.close(mode: .output, promise: nil) }
         context.fireErrorCaught(error)
     }
 
     func read(context: ChannelHandlerContext) {
         // One request ahead is enough; a client that sends more waits.
-        if case .answering = phase, !waiting.isEmpty { return isReadHeld = true }
+        if isHeld, isStalled || !waiting.isEmpty { return isReadHeld = true }
         context.read()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        guard isStalled, context.channel.isWritable else { return }
+        isStalled = false
+        takeWaiting(context)
     }
 
     private func passArriving(_ context: ChannelHandlerContext) {
@@ -158,21 +175,32 @@ final class DirectRequests: ChannelDuplexHandler, RemovableChannelHandler {
         if reply.body.readableBytes > 0 { context.write(wrapOutboundOut(.body(reply.body)), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         phase = .idle
+        isStalled = !context.channel.isWritable
         takeWaiting(context)
     }
 
-    private func takeWaiting(_ context: ChannelHandlerContext) {
-        guard !waiting.isEmpty else { return }
-        let arrived = waiting
-        waiting = []
-        for item in arrived {
-            switch item {
-            case .part(let part): channelRead(context: context, data: wrapInboundOut(part))
-            case .event(let event): userInboundEventTriggered(context: context, event: event)
-            case .error(let error): errorCaught(context: context, error: error)
-            }
+    private func nextWaiting() -> Waiting? {
+        guard taken < waiting.count else { return nil }
+        defer {
+            taken += 1
+            // No more is read until the last one is taken, so nothing is kept for long.
+            if taken == waiting.count { (waiting, taken) = ([], 0) }
         }
-        channelReadComplete(context: context)
+        return waiting[taken]
+    }
+
+    private func takeWaiting(_ context: ChannelHandlerContext) {
+        guard !isHeld else { return }
+        if !waiting.isEmpty {
+            while !isHeld, let item = nextWaiting() {
+                switch item {
+                case .part(let part): channelRead(context: context, data: wrapInboundOut(part))
+                case .event(let event): userInboundEventTriggered(context: context, event: event)
+                case .error(let error): errorCaught(context: context, error: error)
+                }
+            }
+            channelReadComplete(context: context)
+        }
         if isReadHeld {
             isReadHeld = false
             read(context: context)

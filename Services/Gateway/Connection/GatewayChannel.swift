@@ -1,5 +1,3 @@
-internal import HummingbirdCore
-internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
@@ -10,6 +8,8 @@ internal import NIOHTTPTypesHTTP1
 struct GatewayChannel: Sendable {
     /// Memory for one read, in bytes. The least is what an idle connection keeps, and holds an ordinary request; an upload soon gets the most.
     static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 1 << 10, maximum: 64 << 10)
+    /// TCP_USER_TIMEOUT of tcp(7).
+    private static let userTimeout = NIOBSDSocket.Option(rawValue: 18)
     /// Has no state.
     private static let codec = HTTP1ToHTTPServerCodec(secure: false)
 
@@ -18,14 +18,17 @@ struct GatewayChannel: Sendable {
     let hummingbird: HummingbirdRequests
     /// How long a body may take, as `BodyDeadline` has it.
     let bodyLimit: Duration
-    /// How long a connection is kept without a request.
+    /// How long a connection is kept on which nothing moves.
     let idleTimeout: Duration
-    let logger: Logger
 
     /// Gives a new connection its handlers. On its event loop.
     ///
     /// - Throws: when it is closed already.
     func configure(_ channel: any Channel) throws {
+        // A client that reads nothing of its reply, or has vanished: the kernel knows whether bytes move. Other sockets have no
+        // such option.
+        let option = ChannelOptions.Types.SocketOption(level: .tcp, name: Self.userTimeout)
+        try? channel.syncOptions?.setOption(option, value: SocketOptionValue(idleTimeout / .milliseconds(1)))
         let pipeline = channel.pipeline.syncOperations
         var limits = NIOHTTPDecoderLimitConfiguration()
         (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (80 << 10, 80 << 10, 1_000)
@@ -39,7 +42,7 @@ struct GatewayChannel: Sendable {
         )
         try pipeline.addHandlers([
             ConnectionHandler(refusals), Self.codec, BodyDeadline(bodyLimit),
-            HTTPConnectionStateHandler(idleTimeout: idleTimeout, logger: logger),
+            IdleTimeout(TimeAmount(idleTimeout)),
             DirectRequests(service, hummingbird, on: channel.eventLoop),
         ])
     }

@@ -33,15 +33,15 @@ struct HTTPService: Sendable {
 
     /// Answers one request that `answersDirectly`.
     func reply(to request: Request, _ channel: any Channel) async -> Reply {
-        let response = await response(to: request, channel)
+        let response = await response(to: request, channel, isWhole: true)
         let body = DirectBody()
         // It only collects, and throws nothing.
         try? await response.body.write(body)
         return Reply(head: response.head, body: body.buffer, stream: body.stream)
     }
 
-    private func response(to request: Request, _ channel: any Channel) async -> Response {
-        var response = await responder.respond(to: request, context: GatewayContext(channel: channel))
+    private func response(to request: Request, _ channel: any Channel, isWhole: Bool) async -> Response {
+        var response = await responder.respond(to: request, context: GatewayContext(channel: channel, isWhole: isWhole))
         response.headers[.date] = date.now()
         return response
     }
@@ -50,7 +50,7 @@ struct HTTPService: Sendable {
     ///
     /// - Throws: when the reply cannot be written.
     func answer(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
-        let response = await response(to: request, channel)
+        let response = await response(to: request, channel, isWhole: false)
         do { try await writer.write(response: response.head, body: response.body) } catch is HTTPParserError {
             // What Hummingbird answers with another reply, when this one has begun.
             throw Unfinished()

@@ -4,12 +4,12 @@ internal import NIOCore
 /// client closes too. A plain close with unread bytes would reset the connection, and the client could lose the reply.
 ///
 /// NIO makes a whole close of it when the client has closed its side already, and drops what is not written yet. So both wait until the
-/// reply is written.
+/// reply is written, and so does the client's time to close: one that reads slowly gets all of a long reply.
 final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Longest wait for the client's close.
+    /// Longest wait for the client's close, from when its reply is written.
     static let timeout = TimeAmount.seconds(5)
     /// Most bytes thrown away: a client that reads nothing before it has sent everything still gets its reply.
     static let mostBytes = 64 << 20
@@ -25,10 +25,10 @@ final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in
             isWritten = true
+            let channel = context.channel
+            deadline = context.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
             context.close(mode: hasClientClosed ? .all : .output, promise: nil)
         }
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
         context.read()
     }
 

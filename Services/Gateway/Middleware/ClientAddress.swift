@@ -32,3 +32,8 @@ struct ClientAddresses: Sendable {
 
     private func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
 }
+
+extension IPAddress {
+    /// What counts as one client: an IPv6 address as its /64, of which a client has all.
+    var site: IPAddress { isVersion4 ? self : network(bits: 64) }
+}

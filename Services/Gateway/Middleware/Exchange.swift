@@ -37,10 +37,15 @@ struct Exchange: Sendable {
 
     /// A reply with the request's id.
     func response(status: Int, contentType: String, bytes: [UInt8]) -> Response {
+        response(status: status, contentType: contentType, body: ByteBuffer(bytes: bytes))
+    }
+
+    /// The same with bytes that many replies share.
+    func response(status: Int, contentType: String, body: ByteBuffer) -> Response {
         Response(
             status: HTTPResponse.Status(code: status),
             headers: [.contentType: contentType, .requestID: requestID],
-            body: .init(byteBuffer: ByteBuffer(bytes: bytes))
+            body: .init(byteBuffer: body)
         )
     }
 

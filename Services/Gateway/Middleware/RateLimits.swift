@@ -17,10 +17,9 @@ final class RateLimits: Sendable {
         addresses = Mutex(addressRate > 0 ? RateLimit(perSecond: addressRate, burst: addressRate * Self.burstSeconds) : nil)
     }
 
-    /// Asks for a request from an address; nil when there is no limit. An IPv6 address counts as its /64: a client has all of it.
+    /// Asks for a request from an address; nil when there is no limit.
     func ask(address: IPAddress?, cost: UInt32) -> Allowance? {
-        guard let address else { return nil }
-        let caller = address.isVersion4 ? address : address.network(bits: 64)
+        guard let caller = address?.site else { return nil }
         let now = now
         return addresses.withLock { $0?.ask(caller, cost: Int(cost), now: now) }
     }

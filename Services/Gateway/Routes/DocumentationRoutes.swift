@@ -1,13 +1,41 @@
 internal import Hummingbird
 internal import Kernel
+internal import NIOCore
+private import Synchronization
 
 /// The API's description, made from the same protos as the routes (PF-6). `/docs` is a page that reads it (`PageRoutes`).
-struct DocumentationRoutes: Sendable {
-    let catalog: ServiceCatalog
+///
+/// It is made once for the routes that there are, and all replies share its bytes: everyone may ask for it as often as they
+/// like, and read it as slowly.
+final class DocumentationRoutes: Sendable {
+    private struct Page {
+        let generation: Int
+        let bytes: ByteBuffer
+    }
+
+    private let catalog: ServiceCatalog
     /// Whether this gateway has the routes of the development clock (PF-7).
-    let developmentClock: Bool
+    private let developmentClock: Bool
+    private let made = Mutex<Page?>(nil)
+
+    init(catalog: ServiceCatalog, developmentClock: Bool) {
+        (self.catalog, self.developmentClock) = (catalog, developmentClock)
+    }
 
     func openAPI(_ exchange: Exchange) -> Response {
-        exchange.response(status: 200, contentType: Exchange.json, bytes: catalog.openAPI(developmentClock: developmentClock))
+        exchange.response(status: 200, contentType: Exchange.json, body: page)
+    }
+
+    /// The description of the routes that there are now.
+    var page: ByteBuffer {
+        // Read before the routes: a page of newer ones is made once more, and never one of older ones kept.
+        let generation = catalog.generation
+        // Who comes while it is made waits for it.
+        return made.withLock { made in
+            if let made, made.generation >= generation { return made.bytes }
+            let bytes = ByteBuffer(bytes: catalog.openAPI(developmentClock: developmentClock))
+            made = Page(generation: generation, bytes: bytes)
+            return bytes
+        }
     }
 }

@@ -2,6 +2,7 @@ internal import GatewayPages
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
+internal import NIOCore
 
 /// Pages for browsers: `/docs` shows the API (PF-6), `/admin` is the console of administrators, `/demo` plays the product. What they are made
 /// of lies in `Pages/`.
@@ -10,7 +11,8 @@ internal import Kernel
 struct PageRoutes: Sendable {
     /// A file that a page is, or is made of.
     private struct File {
-        let bytes: [UInt8]
+        /// Shared by all replies.
+        let bytes: ByteBuffer
         let contentType: String
         /// Names the bytes.
         let tag: String
@@ -18,7 +20,7 @@ struct PageRoutes: Sendable {
         let isDemo: Bool
 
         init(_ bytes: [UInt8], _ contentType: String, isDemo: Bool = false) {
-            (self.bytes, self.contentType, self.isDemo) = (bytes, contentType, isDemo)
+            (self.bytes, self.contentType, self.isDemo) = (ByteBuffer(bytes: bytes), contentType, isDemo)
             self.tag = "\"\(String(StableHash.fnv1a(bytes), radix: 16))\""
         }
     }
@@ -66,7 +68,7 @@ struct PageRoutes: Sendable {
         var response =
             isKnown
             ? Response(status: .notModified, headers: [.requestID: exchange.requestID])
-            : exchange.response(status: 200, contentType: file.contentType, bytes: file.bytes)
+            : exchange.response(status: 200, contentType: file.contentType, body: file.bytes)
         response.headers[.eTag] = file.tag
         // Asked for anew each time, so that the files of two versions never meet.
         response.headers[.cacheControl] = "no-cache"

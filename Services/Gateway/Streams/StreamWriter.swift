@@ -35,7 +35,7 @@ final class StreamWriter: ChannelDuplexHandler, RemovableChannelHandler {
                 try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self), context,
                 try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self),
                 try pipeline.context(handlerType: BodyDeadline.self),
-                try pipeline.context(handlerType: HTTPConnectionStateHandler.self),
+                try pipeline.context(handlerType: IdleTimeout.self),
                 try pipeline.context(handlerType: DirectRequests.self),
             ] { pipeline.removeHandler(context: old, promise: nil) }
         } catch { context.close(promise: nil) }

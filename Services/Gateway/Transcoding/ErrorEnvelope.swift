@@ -17,7 +17,8 @@ public enum ErrorEnvelope {
                     out.member("code") { $0.string(isExact && error.code == .unauthenticated ? "UNAUTHORIZED" : error.reason) }
                     out.member("message") { $0.string(error.message) }
                     out.member("details") { out in
-                        if isExact { out.fields(error.details) } else { out.list(error.details) }
+                        guard isExact else { return out.list(error.details) }
+                        out.fields(error.details, areSentences: error.reason == "VALIDATION_ERROR")
                     }
                 }
             }
@@ -120,14 +121,17 @@ extension JSONText {
     }
 
     /// `{field: message}`, each field once; a message that is a number or a flag is one.
-    fileprivate mutating func fields(_ details: [ServiceError.Detail]) {
+    ///
+    /// - Parameter areSentences: what is said of wrong fields begins with a capital there.
+    fileprivate mutating func fields(_ details: [ServiceError.Detail], areSentences: Bool) {
         var known: Set<String> = []
         object { out in
             for detail in details {
                 let name = detail.field.isEmpty ? "request" : detail.field
                 guard known.insert(name).inserted else { continue }
                 out.member(name) { out in
-                    if ErrorEnvelope.isLiteral(detail.message) { out.raw(detail.message) } else { out.string(detail.message) }
+                    if ErrorEnvelope.isLiteral(detail.message) { return out.raw(detail.message) }
+                    out.string(areSentences ? detail.message.prefix(1).uppercased() + detail.message.dropFirst() : detail.message)
                 }
             }
         }

@@ -1,6 +1,7 @@
 /// Splits a multipart/form-data body (RFC 7578, RFC 2046 §5.1) as it arrives. No I/O: bytes in, events out.
 ///
-/// Everything is bounded: the header of a part (8 KiB), the number of parts (600). What lies before the first boundary is skipped.
+/// Everything is bounded: the header of a part (8 KiB), the number of parts (600), what lies before the first boundary and is
+/// skipped (8 KiB).
 struct MultipartParser {
     /// What the bytes mean.
     enum Event: Equatable {
@@ -26,6 +27,7 @@ struct MultipartParser {
     }
 
     private static let headerLimit = 8 << 10
+    private static let preambleLimit = 8 << 10
     private static let partLimit = 600
 
     /// CR LF "--" boundary: what ends a part.
@@ -33,6 +35,8 @@ struct MultipartParser {
     private var pending: [UInt8]
     private var state = State.preamble
     private var parts = 0
+    /// Bytes before the first boundary.
+    private var skipped = 0
 
     /// A parser for a body with this boundary (1 to 70 characters).
     init?(boundary: String) {
@@ -70,8 +74,12 @@ struct MultipartParser {
     private mutating func step(_ position: inout Int, _ events: inout [Event]) throws(Malformed) -> Bool {
         switch state {
         case .preamble:
-            guard let start = find(from: position) else {
-                position = max(position, pending.count - delimiter.count)
+            let start = find(from: position)
+            let end = start ?? max(position, pending.count - delimiter.count)
+            skipped += end - position
+            guard skipped <= Self.preambleLimit else { throw Malformed(problem: "its first boundary does not come") }
+            guard let start else {
+                position = end
                 return false
             }
             position = start + delimiter.count

@@ -84,10 +84,12 @@ struct PostSearch: Sendable {
         var wrong = parts.compactMap { name, value, limit, other -> ServiceError.Detail? in
             guard let value else { return .init(field: name, message: "is required with \(other) and radius") }
             return (-limit...limit).contains(value)
-                ? nil : .init(field: name, message: "must be from -\(Int(limit)) to \(Int(limit))")
+                ? nil : .init(field: name, message: "must be between -\(Int(limit)) and \(Int(limit))")
         }
         if let radius = request.radius {
-            if !(0...mostMetres).contains(radius) { wrong.append(.init(field: "radius", message: "must be from 0 to 1000000")) }
+            if !(0...mostMetres).contains(radius) {
+                wrong.append(.init(field: "radius", message: "must be between 0 and 1000000"))
+            }
         } else {
             wrong.append(.init(field: "radius", message: "is required with lat and lon"))
         }

@@ -50,8 +50,9 @@ struct Up: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // NATS and PostgreSQL inherit it.
+        // NATS and PostgreSQL inherit both.
         Scheduling.preferThroughput()
+        OpenFiles.allowMany()
         let settings: Settings
         let logger: Logger
         let ports: Plan.Ports

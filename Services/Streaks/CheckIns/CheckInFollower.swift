@@ -14,16 +14,13 @@ package struct CheckInFollower: StreakFollower {
         var (returned, repairs): ([(user: UserID, date: CalendarDate)], [OperationID]) = ([], [])
         for change in all where change.row.kind == .checkIn {
             guard let user = change.row.members.first else { continue }
-            for effect in change.change.effects {
+            for effect in change.change.lastingEffects {
                 switch effect {
                 case .milestone(let count, let date, _, isFirst: true):
                     reached.append(CheckInRepository.Reached(user: user, days: count, date: date))
                 case .freezeSpent(let date, let count, _, let byHand):
                     spent.append(CheckInRepository.Freeze(user: user, date: date, isByHand: byHand, count: count))
-                case .freezeReturned(let date):
-                    // One change spends it and gives it back when a late check-in is the first look after midnight: then it was not used.
-                    spent.removeAll { $0.user == user && $0.date == date }
-                    returned.append((user, date))
+                case .freezeReturned(let date): returned.append((user, date))
                 case .coverReturned(_, _, _, let id?, _): repairs.append(id)
                 default: break
                 }

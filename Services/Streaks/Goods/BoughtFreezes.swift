@@ -9,11 +9,18 @@ struct BoughtFreezes: Sendable {
 
     /// Puts freezes in hand.
     ///
-    /// - Parameter keepsCredit: what exceeds the cap stays in the stock; otherwise nothing is granted then.
+    /// - Parameters:
+    ///   - obtainedAt: when they were paid for; nil: now.
+    ///   - keepsCredit: what exceeds the cap stays in the stock; otherwise nothing is granted then.
     /// - Returns: nil when it is done; the refusal otherwise.
-    func grant(_ count: Int32, to user: UserID, _ operation: OperationID, keepsCredit: Bool, _ work: UnitOfWork) async throws
-        -> ServiceError?
-    {
+    func grant(
+        _ count: Int32,
+        to user: UserID,
+        _ operation: OperationID,
+        obtainedAt: Instant? = nil,
+        keepsCredit: Bool,
+        _ work: UnitOfWork
+    ) async throws -> ServiceError? {
         let streak = try await writer.solo(.checkIn, of: user, work)
         let policy = writer.policy(for: .checkIn)
         let state = fold(streak.ledger, policy, at: max(work.now, streak.row.settledAt))
@@ -21,7 +28,7 @@ struct BoughtFreezes: Sendable {
         guard keepsCredit || count <= room else { return .maxFreezes(Int32(state.freezesHeld), policy.freezes?.cap ?? 0) }
         if min(count, room) > 0 {
             try await writer.apply(
-                .grantFreezes(Int(min(count, room)), id: operation),
+                .grantFreezes(Int(min(count, room)), id: operation, obtainedAt: obtainedAt),
                 to: streak,
                 operation: operation,
                 work

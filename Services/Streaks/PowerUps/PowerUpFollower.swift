@@ -12,7 +12,7 @@ package struct PowerUpFollower: StreakFollower {
         // A midnight spends thousands: one statement.
         var spent: [OperationID: CalendarDate] = [:]
         for change in changes where change.row.kind.isSolo {
-            for effect in change.change.effects {
+            for effect in change.change.lastingEffects {
                 switch effect {
                 case .protectionSpent(let date, _, let id?): spent[id] = date
                 case .protectionReturned(_, _, let id?):

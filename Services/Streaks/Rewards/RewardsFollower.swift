@@ -38,14 +38,10 @@ extension RewardsFollower {
         var returned: [FrozenDate] = []
         for change in changes {
             let user = change.row.members[0]
-            for effect in change.change.effects {
+            for effect in change.change.lastingEffects {
                 switch effect {
                 case .freezeSpent(let date, _, _, _): spent.append(FrozenDate(user: user, date: date))
-                case .freezeReturned(let date):
-                    // Also what this change has spent itself: a late check-in that settles its date is no frozen date.
-                    let frozen = FrozenDate(user: user, date: date)
-                    spent.removeAll { $0 == frozen }
-                    returned.append(frozen)
+                case .freezeReturned(let date): returned.append(FrozenDate(user: user, date: date))
                 default: break
                 }
             }
@@ -67,7 +63,7 @@ extension RewardsFollower {
     /// Investor: notes freezes that were bought now, for money, coins or XP, and says who has bought 25.
     private func bought(_ changes: [PlannedChange], _ work: UnitOfWork) async throws -> [RewardGrants.Earned<Badge>] {
         let purchases = changes.flatMap { change in
-            change.change.ledger.freezeGrants.filter { $0.at == change.now && $0.count > 0 }.compactMap { grant in
+            change.grants.filter { $0.count > 0 }.compactMap { grant in
                 grant.id.map {
                     FreezePurchase(id: $0, user: change.row.members[0], count: Int32(clamping: grant.count), at: grant.at)
                 }
@@ -81,7 +77,7 @@ extension RewardsFollower {
     /// Ice Warrior: ten freezes spent and not given back.
     private func frozenTen(_ changes: [PlannedChange], _ work: UnitOfWork) async throws -> [RewardGrants.Earned<Badge>] {
         let users = changes.filter { change in
-            change.change.effects.contains { if case .freezeSpent = $0 { true } else { false } }
+            change.change.lastingEffects.contains { if case .freezeSpent = $0 { true } else { false } }
         }
         .map { $0.row.members[0] }
         guard !users.isEmpty else { return [] }

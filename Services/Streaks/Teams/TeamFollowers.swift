@@ -58,7 +58,10 @@ package struct TeamCircles: CircleFollower {
         }
         guard let stored = try await writer.store.lock([team.streak], work.sql).first else { throw ServiceError.internal }
         let (before, now) = (Set(stored.ledger.presentMembers), Set(circle.members.map(\.user)))
-        for user in before.subtracting(now).sorted() { try await apply(.leave(user), to: team.streak, writer, work) }
+        // Who has left before midnight is missed by no one on that date, whenever the event comes.
+        for user in before.subtracting(now).sorted() {
+            try await apply(.leave(user, at: circle.changedAt), to: team.streak, writer, work)
+        }
         let joined = circle.members.filter { !before.contains($0.user) }.sorted {
             ($0.joinedAt, $0.user) < ($1.joinedAt, $1.user)
         }

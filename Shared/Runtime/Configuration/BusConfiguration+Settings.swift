@@ -8,8 +8,7 @@ extension BusConfiguration {
         let setting = CommonSettings.natsURL
         let url = try settings.get(setting)
         guard url.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(Self.isServer) else {
-            let names = "\(setting.argument) (or \(setting.environmentName))"
-            throw Settings.Invalid("\(names) must be nats://host:port or tls://host:port, several separated by commas.")
+            throw setting.invalid("must be nats://host:port or tls://host:port, several separated by commas.")
         }
         self.init(
             url: url,

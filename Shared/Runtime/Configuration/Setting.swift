@@ -70,6 +70,13 @@ extension AnySetting {
     public var environmentName: String {
         "STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
     }
+    /// Both names, as errors say them.
+    public var names: String { "\(argument) (or \(environmentName))" }
+
+    /// The error for a value that cannot be used.
+    ///
+    /// - Parameter problem: what follows the names: "must be local or s3."
+    public func invalid(_ problem: String) -> Settings.Invalid { Settings.Invalid("\(names) \(problem)") }
 }
 
 /// A type a setting can have.

@@ -13,6 +13,21 @@ public struct Settings: Sendable {
 
         /// An error with its text.
         public init(_ description: String) { self.description = description }
+
+        /// The error of an address that cannot be listened on.
+        ///
+        /// - Parameters:
+        ///   - host, port: the settings that name it.
+        ///   - address: the host and the port.
+        ///   - problem: the cause.
+        public static func address(
+            _ address: String,
+            of host: Setting<String>,
+            and port: Setting<Int>,
+            _ problem: String
+        ) -> Self {
+            Self("The address of \(host.argument) and \(port.argument), \(address), cannot be listened on: \(problem).")
+        }
     }
 
     /// Reads settings from all sources.
@@ -68,7 +83,7 @@ public struct Settings: Sendable {
     /// - Throws: `Invalid` when it has no value and no default, is out of its range, is of the wrong type, or its file cannot be read.
     public func get<Value>(_ setting: Setting<Value>) throws -> Value {
         guard let value = try find(setting) else {
-            throw Invalid("\(setting.argument) (or \(setting.environmentName)) is required: \(setting.help)")
+            throw setting.invalid("is required: \(setting.help)")
         }
         return value
     }
@@ -79,10 +94,10 @@ public struct Settings: Sendable {
     public func find<Value>(_ setting: Setting<Value>) throws -> Value? {
         if let text = text(setting.key) {
             guard let value = Value(settingText: text) else {
-                throw Invalid("\(setting.argument) (or \(setting.environmentName)) must be \(Value.settingTypeName).")
+                throw setting.invalid("must be \(Value.settingTypeName).")
             }
             if let bounds = setting.bounds, !bounds.contain(value) {
-                throw Invalid("\(setting.argument) (or \(setting.environmentName)) must be \(bounds.text).")
+                throw setting.invalid("must be \(bounds.text).")
             }
             return value
         }

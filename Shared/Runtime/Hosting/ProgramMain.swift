@@ -102,6 +102,7 @@ public enum ProgramMain {
     private static func serve<P: Program>(_: P.Type, _ settings: Settings) async throws {
         try settings.checkAll()
         Scheduling.preferThroughput()
+        OpenFiles.allowMany()
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
         let program = try P(settings: settings, logger: logger, metrics: metrics)
@@ -198,8 +199,7 @@ extension AdminServer {
         }
         for await problem in events {
             guard let problem else { break }
-            let names = "\(CommonSettings.adminHost.argument) and \(CommonSettings.adminPort.argument)"
-            throw Settings.Invalid("The address of \(names), \(server.address), cannot be listened on: \(problem).")
+            throw Settings.Invalid.address(server.address, of: CommonSettings.adminHost, and: CommonSettings.adminPort, problem)
         }
         return serving
     }

@@ -352,7 +352,7 @@ class Clock:
         found = re.fullmatch(r"([01]\d|2[0-3]):([0-5]\d)", wall_time)
         if not found:
             raise TestKitError(
-                "VALIDATION_ERROR", f"“{wall_time}” must be from 00:00 to 23:59", field="wall_time"
+                "VALIDATION_ERROR", f"“{wall_time}” must be between 00:00 and 23:59", field="wall_time"
             )
         local = self.now().astimezone(ZoneInfo(zone))
         target = local.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)

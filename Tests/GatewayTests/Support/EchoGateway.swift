@@ -89,7 +89,7 @@ final class EchoGateway: Sendable {
     func stop() async { await host.stop() }
 
     /// Opens a connection.
-    func connect() throws -> RawConnection { try RawConnection(port: port) }
+    func connect(sendBuffer: Int32? = nil) throws -> RawConnection { try RawConnection(port: port, sendBuffer: sendBuffer) }
 
     /// Sends a request as it is and reads until the gateway closes the connection or the reply is whole.
     func ask(_ text: String, body: [UInt8] = []) async throws -> RawReply {

@@ -40,8 +40,12 @@ final class RawConnection: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    init(port: UInt16) throws {
+    /// - Parameter sendBuffer: bytes that the kernel keeps of what is sent; nil for as many as it likes.
+    init(port: UInt16, sendBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if var sendBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &sendBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -73,6 +77,20 @@ final class RawConnection: Sendable {
     }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Sends as much as is taken at once. - Returns: how many bytes that is.
+    func offer(_ bytes: some Sequence<UInt8>) -> Int {
+        max(0, Array(bytes).withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) })
+    }
+
+    /// Throws away what has arrived. - Returns: how many bytes that is.
+    func discard() -> Int {
+        receive()
+        return state.withLock { state in
+            defer { state.received = [] }
+            return state.received.count
+        }
+    }
 
     /// Whether the other end still takes so many bytes.
     func takes(_ count: Int) -> Bool {

@@ -41,7 +41,7 @@ BEYOND_SCHEMAS = [
     (r"from", r"must not be after to|must be less than 366 dates before to"),
     (r"until", r"must be (after|later than) from"),
     # Four numbers in one text have ranges, and an order.
-    (r"bbox", r"(west|east) must be from -180 to 180|(south|north) must be from -90 to 90|south must not be above north"),
+    (r"bbox", r"(west|east) must be between -180 and 180|(south|north) must be between -90 and 90|south must not be above north"),
     # Whether the account has a password, or signs in with Apple.
     (r"password", r"is required"),
     # Of the user's own things, and each once in an order; `uniqueItems` makes sets, which have none, of lists in generated clients.

@@ -38,8 +38,9 @@ def refusals(it, email, other, password):
 def people(page, username, user):
     page.fill("[type=search]", username)
     page.keyboard.press("Enter")
+    # The list of all goes first.
+    page.wait_for_function("() => document.querySelectorAll('a.row').length === 1")
     page.wait_for_selector(f"a.row[href='#people/{user}']")
-    assert page.locator("a.row").count() == 1
     page.click("a.row")
     text(page, ".facts", username)
     page.wait_for_selector("a.row[data-type=mutual]")
@@ -65,7 +66,7 @@ def suspension(page):
     page.click("dialog [type=submit]")
     text(page, ".done", "is suspended")
     text(page, ".head .badge", "suspended")
-    assert page.locator("dialog").count() == 0
+    page.wait_for_selector("dialog", state="detached")
     page.click("[data-key=lift]")
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog", state="detached")
@@ -86,12 +87,19 @@ def inspector(page, streak):
     picture(page, "admin-streak")
 
 
+def find(page, place):
+    """Goes on through a list until it shows this."""
+    while True:
+        page.wait_for_selector(f"{place}, .end button")
+        if page.locator(place).count():
+            return
+        page.click(".end button")
+
+
 def reports(page, report):
     page.click("nav [data-screen=reports]")
     place = f"[data-report='{report}']"
-    while not page.locator(place).count():
-        page.click(".end button")
-        page.wait_for_load_state("networkidle")
+    find(page, place)
     text(page, place, "Again and again.")
     page.click(f"{place} [data-key=dismiss]")
     page.fill("dialog [name=note]", "Nothing wrong")

@@ -82,6 +82,7 @@ def grow_and_break(page):
         text(page, f"{phone} [data-role=pill]", "Your turn")
         count(page, phone, 30)
     page.wait_for_selector(".step.done[data-chapter=recover]")
+    page.wait_for_selector(f"{BEN} .day.recovered")
     assert page.locator(f"{BEN} .day.recovered").count() == 1
 
 

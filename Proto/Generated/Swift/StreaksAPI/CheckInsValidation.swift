@@ -4,16 +4,8 @@ public import Wire
 
 extension CheckInRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.moodScore == 0 {
-            violations.required(at: path, "mood_score")
-        } else {
-            violations.bounds(self.moodScore, min: 1, max: 10, at: path, "mood_score")
-        }
-        if self.energyLevel == 0 {
-            violations.required(at: path, "energy_level")
-        } else {
-            violations.bounds(self.energyLevel, min: 1, max: 10, at: path, "energy_level")
-        }
+        violations.bounds(self.moodScore, min: 1, max: 10, at: path, "mood_score")
+        violations.bounds(self.energyLevel, min: 1, max: 10, at: path, "energy_level")
         if let value = self.weightKg {
             violations.bounds(value, min: 20, max: 500, at: path, "weight_kg")
         }
@@ -154,11 +146,7 @@ extension UsedFreeze {
 
 extension PurchaseFreezesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.quantity == 0 {
-            violations.required(at: path, "quantity")
-        } else {
-            violations.bounds(self.quantity, min: 1, max: 5, at: path, "quantity")
-        }
+        violations.bounds(self.quantity, min: 1, max: 5, at: path, "quantity")
         if self.paymentMethod.isEmpty {
             violations.required(at: path, "payment_method")
         } else {
@@ -192,11 +180,7 @@ extension RepairStreakRequest {
         if let value = self.paymentToken {
             violations.length(value, min: 1, max: 200, at: path, "payment_token")
         }
-        if self.streakValue == 0 {
-            violations.required(at: path, "streak_value")
-        } else {
-            violations.bounds(self.streakValue, min: 1, max: 1000000, at: path, "streak_value")
-        }
+        violations.bounds(self.streakValue, min: 1, max: 1000000, at: path, "streak_value")
     }
 }
 
@@ -420,11 +404,7 @@ extension DatedSteps {
 
 extension SetTrackingGoalsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.steps == 0 {
-            violations.required(at: path, "steps")
-        } else {
-            violations.bounds(self.steps, min: 1000, max: 200000, at: path, "steps")
-        }
+        violations.bounds(self.steps, min: 1000, max: 200000, at: path, "steps")
     }
 }
 

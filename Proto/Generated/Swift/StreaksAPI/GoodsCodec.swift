@@ -128,6 +128,9 @@ extension GrantGoodsRequest: Wire.CMessage {
         self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.goods = try Wire.Decode.messages(c.pointee.goods, count: c.pointee.n_goods, as: GoodCount.self, unreadable)
         self.keepsCredit = c.pointee.keeps_credit != 0
+        if let stored = c.pointee.obtained_at {
+            self.obtainedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "obtained_at")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -140,6 +143,9 @@ extension GrantGoodsRequest: Wire.CMessage {
             c.pointee.goods = try arena.messages(self.goods, as: Streaksnap__Streaks__V1__GoodCount.self)
         }
         c.pointee.keeps_credit = self.keepsCredit ? 1 : 0
+        if let value = self.obtainedAt {
+            c.pointee.obtained_at = try storeTimestamp(value, arena, "obtained_at")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

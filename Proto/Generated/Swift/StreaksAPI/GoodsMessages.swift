@@ -71,13 +71,16 @@ public struct GrantGoodsRequest: Sendable, Equatable {
     public var goods: [GoodCount] = []
     /// They were paid for with money: what exceeds a cap stays in the stock as a credit. Otherwise it is refused, and the payment comes back.
     public var keepsCredit: Bool = false
+    /// When they were paid for: freezes serve the dates that were not over then. Unset means now.
+    public var obtainedAt: Kernel.Instant? = nil
 
     /// The given fields set, the others unset.
-    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, goods: [GoodCount] = [], keepsCredit: Bool = false) {
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, goods: [GoodCount] = [], keepsCredit: Bool = false, obtainedAt: Kernel.Instant? = nil) {
         self.operationID = operationID
         self.userID = userID
         self.goods = goods
         self.keepsCredit = keepsCredit
+        self.obtainedAt = obtainedAt
     }
 }
 

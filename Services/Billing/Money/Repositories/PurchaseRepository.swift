@@ -151,19 +151,6 @@ struct PurchaseRepository: Sendable {
         _ = try await sql.execute("UPDATE purchase SET user_id = \(user) WHERE id = \(id)")
     }
 
-    /// The transactions of packs that users have bought for money.
-    func packs(of users: [UserID], _ sql: Transaction) async throws -> [(store: String, key: String)] {
-        try await sql.query(
-            """
-            SELECT store, transaction_key FROM purchase
-            WHERE user_id = ANY(\(users)) AND store IS NOT NULL AND transaction_key IS NOT NULL ORDER BY id
-            """
-        ).map { row in
-            let (store, key) = try row.decode(as: (String.self, String.self))
-            return (store: store, key: key)
-        }
-    }
-
     func setState(_ state: StoredPurchase.State, of id: PurchaseID, _ sql: Transaction) async throws {
         _ = try await sql.execute("UPDATE purchase SET state = \(state.rawValue) WHERE id = \(id)")
     }

@@ -65,6 +65,20 @@ struct StoreEventRepository: Sendable {
         )
     }
 
+    /// The transactions that events of these users are about.
+    func transactions(of users: [UserID], _ sql: Transaction) async throws -> [(store: String, key: String)] {
+        try await sql.query(
+            """
+            SELECT DISTINCT store, transaction_key FROM store_event
+            WHERE user_id = ANY(\(users)) AND state = 2 AND store IS NOT NULL AND transaction_key IS NOT NULL
+            ORDER BY store, transaction_key
+            """
+        ).map { row in
+            let (store, key) = try row.decode(as: (String.self, String.self))
+            return (store: store, key: key)
+        }
+    }
+
     /// It waits until one of its names is a user.
     func setWaiting(_ id: String, _ sql: Transaction) async throws {
         _ = try await sql.execute("UPDATE store_event SET state = 3, note = 'no user is known by these names' WHERE id = \(id)")
@@ -152,6 +166,13 @@ enum StoreNameRepository {
             ON CONFLICT (event_id, from_user) DO UPDATE SET to_user = EXCLUDED.to_user
             """
         )
+    }
+
+    /// From whom something was moved to these users.
+    static func sources(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID] {
+        try await sql.query("SELECT DISTINCT from_user FROM store_transfer WHERE to_user = ANY(\(users))").map {
+            try $0.decode(as: UserID.self)
+        }
     }
 
     /// What was moved away from these users.

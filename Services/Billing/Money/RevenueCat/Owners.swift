@@ -14,6 +14,16 @@ enum Owners {
         return Ownership.owner(signs)
     }
 
+    /// The users whose subscriptions and packs may ever have been with these: themselves, and those from whom transfers have led to them.
+    static func sources(of users: Set<UserID>, _ sql: some QueryExecutor) async throws -> Set<UserID> {
+        var (found, next) = (users, users)
+        while !next.isEmpty {
+            next = Set(try await StoreNameRepository.sources(of: next.sorted(), sql)).subtracting(found)
+            found.formUnion(next)
+        }
+        return found
+    }
+
     /// What was moved away from these users, and onwards from those it was moved to.
     private static func transfers(from users: Set<UserID>, _ sql: some QueryExecutor) async throws -> [Ownership.Sign] {
         var (signs, seen, next) = ([Ownership.Sign](), users, users)

@@ -104,14 +104,12 @@ struct StoreEvents: Sendable {
         } else {
             try await events.setApplied(received.event.id, user: to, store: nil, key: nil, work.sql)
         }
-        for user in from.sorted() {
-            for subscription in try await SubscriptionRepository.all(of: user, work.sql) {
-                try await fold(subscription.store, subscription.key, work)
-            }
-        }
+        // Also what a later transfer, which came before this one, has taken elsewhere or to a user who is not known.
+        let sources = try await Owners.sources(of: from, work.sql)
         var pending: [PurchaseID] = []
-        for pack in try await packs.purchases.repository.packs(of: from.sorted(), work.sql) {
-            if let purchase = try await packs.move(pack.store, pack.key, work) { pending.append(purchase) }
+        for (store, key) in try await events.transactions(of: sources.sorted(), work.sql) {
+            try await fold(store, key, work)
+            if let purchase = try await packs.move(store, key, work) { pending.append(purchase) }
         }
         let both = (from.sorted() + (to.map { [$0] } ?? []))
         guard entitling.asks, !both.isEmpty else { return pending }
@@ -120,7 +118,7 @@ struct StoreEvents: Sendable {
         return pending
     }
 
-    /// Folds a subscription from all its events, and works out what its owners have by it.
+    /// Folds a subscription from all its events, and works out what its owners have by it. Nothing happens when the transaction is none.
     func fold(_ store: String, _ key: String, _ work: UnitOfWork) async throws {
         let history = try await events.history(store, key, work.sql)
         let received = try history.map { ($0, try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt).event) }

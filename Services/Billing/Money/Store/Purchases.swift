@@ -13,7 +13,7 @@ internal import StreaksAPI
 struct Purchases: Sendable {
     /// How long a step is left to the process that drives it. Driving it twice does no harm.
     static let lease = Interval.seconds(5)
-    /// How long a step that has failed waits for the job at most: the user has paid, and a freeze serves only dates that end after it came.
+    /// How long a step that has failed waits for the job at most: the user has paid, and sees a broken streak until a freeze has come.
     static let longestWait = Interval.minutes(1)
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
@@ -128,7 +128,9 @@ struct Purchases: Sendable {
                 operationID: operation.id,
                 userID: operation.user,
                 goods: foreign.map { GoodCount(good: $0.good, count: $0.count) },
-                keepsCredit: purchase.coins == 0
+                keepsCredit: purchase.coins == 0,
+                // What comes again, or from another account, is there from now on.
+                obtainedAt: operation.kind == .grant && operation.place == 0 ? purchase.purchasedAt : nil
             )
             do { _ = try await goods.grantGoods(request, context: context) } catch let refusal as ServiceError
                 where refusal.isFinal && purchase.coins > 0

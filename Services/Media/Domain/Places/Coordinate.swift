@@ -18,10 +18,10 @@ public struct Coordinate: Hashable, Sendable {
         var details: [ServiceError.Detail] = []
         // A NaN is in no range.
         if !Self.latitudes.contains(latitude) {
-            details.append(.init(field: prefix + "latitude", message: "must be from -90 to 90"))
+            details.append(.init(field: prefix + "latitude", message: "must be between -90 and 90"))
         }
         if !Self.longitudes.contains(longitude) {
-            details.append(.init(field: prefix + "longitude", message: "must be from -180 to 180"))
+            details.append(.init(field: prefix + "longitude", message: "must be between -180 and 180"))
         }
         guard details.isEmpty else { throw .validation(details) }
         self.init(inRangeLatitude: latitude, longitude: longitude)

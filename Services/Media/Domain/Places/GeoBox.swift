@@ -24,10 +24,10 @@ public struct GeoBox: Hashable, Sendable {
     public init(south: Double, west: Double, north: Double, east: Double, prefix: String = "") throws(ServiceError) {
         var details: [ServiceError.Detail] = []
         for (name, edge) in [("south", south), ("north", north)] where !Coordinate.latitudes.contains(edge) {
-            details.append(.init(field: prefix + name, message: "must be from -90 to 90"))
+            details.append(.init(field: prefix + name, message: "must be between -90 and 90"))
         }
         for (name, edge) in [("west", west), ("east", east)] where !Coordinate.longitudes.contains(edge) {
-            details.append(.init(field: prefix + name, message: "must be from -180 to 180"))
+            details.append(.init(field: prefix + name, message: "must be between -180 and 180"))
         }
         if details.isEmpty, south > north {
             details.append(.init(field: prefix + "south", message: "must not be above north"))

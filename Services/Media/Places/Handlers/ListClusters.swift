@@ -15,7 +15,7 @@ struct ListClusters: QueryHandler {
     func handle(_ request: ListClustersRequest, _ context: CallContext) async throws -> ListClustersReply {
         let box = try GeoBox(parsing: request.bbox, field: "bbox")
         let zoom = request.zoom ?? 11
-        guard (0...24).contains(zoom) else { throw ServiceError.validation(field: "zoom", "must be from 0 to 24") }
+        guard (0...24).contains(zoom) else { throw ServiceError.validation(field: "zoom", "must be between 0 and 24") }
         let reader = context.reader
         switch try await maps.find(in: box, zoom: zoom, for: reader) {
         case .tiles(let circles): return ListClustersReply(clusters: circles.map(Cluster.init), form: "tiles")

@@ -42,12 +42,12 @@ enum ScreeningSettings {
     /// - Throws: `Settings.Invalid`.
     static func rule(_ settings: Settings) throws -> ScreeningRule {
         let least = try settings.get(confidence)
-        guard least > ScreeningRule.leastConfidence, least <= 100 else { throw invalid(confidence, "must be above 50, to 100.") }
+        guard least > ScreeningRule.leastConfidence, least <= 100 else { throw confidence.invalid("must be above 50, to 100.") }
         let names = try settings.get(categories).split(separator: ",").map { name in
             let words = name.split(separator: " ")
             return words.joined(separator: " ")
         }.filter { !$0.isEmpty }
-        guard !names.isEmpty else { throw invalid(categories, "must name a label.") }
+        guard !names.isEmpty else { throw categories.invalid("must name a label.") }
         return ScreeningRule(categories: names, confidence: least)
     }
 
@@ -59,7 +59,7 @@ enum ScreeningSettings {
         let text = try settings.get(url)
         if text.isEmpty { return nil }
         guard let address = ModeratorAddress(text) else {
-            throw invalid(url, "must be https://HOST[:PORT], or http in a private network.")
+            throw url.invalid("must be https://HOST[:PORT], or http in a private network.")
         }
         return PictureModerator(
             address: address,
@@ -73,15 +73,11 @@ enum ScreeningSettings {
         )
     }
 
-    private static func invalid(_ setting: any AnySetting, _ rule: String) -> Settings.Invalid {
-        Settings.Invalid("\(setting.argument) (or \(setting.environmentName)) \(rule)")
-    }
-
     /// The value is not shown.
     private static func key(_ setting: Setting<String>, _ settings: Settings) throws -> String {
         let value = try settings.get(setting)
         guard !value.isEmpty, value.utf8.allSatisfy({ (33...126).contains($0) }) else {
-            throw invalid(setting, "must be letters, digits and signs without spaces.")
+            throw setting.invalid("must be letters, digits and signs without spaces.")
         }
         return value
     }

@@ -33,6 +33,7 @@ struct TestEnvironment: AsyncParsableCommand {
         // Before anything is started: its end may come at any time.
         let end = await EndOfTests()
         Scheduling.preferThroughput()
+        OpenFiles.allowMany()
         let folder: TestFolder
         do { folder = try TestFolder(named: data) } catch {
             Console.error("streaksnap test-environment: \(error)\n")

@@ -33,10 +33,20 @@ struct TestFolder: Sendable {
     }
 
     private static func isInMemory(_ folder: String) -> Bool {
-        var system = statfs()
-        // TMPFS_MAGIC of statfs(2).
-        guard statfs(folder, &system) == 0, system.f_type == 0x0102_1994, access(folder, W_OK) == 0 else { return false }
-        return UInt64(system.f_bavail) * UInt64(system.f_bsize) >= leastMemory
+        var system = statvfs()
+        guard isMounted(folder, as: "tmpfs"), access(folder, W_OK) == 0, statvfs(folder, &system) == 0 else { return false }
+        return UInt64(system.f_bavail) * UInt64(system.f_frsize) >= leastMemory
+    }
+
+    private static func isMounted(_ folder: String, as type: String) -> Bool {
+        guard let mounts = fopen("/proc/self/mounts", "re") else { return false }
+        defer { fclose(mounts) }
+        var line = [CChar](repeating: 0, count: 1 << 14)
+        while fgets(&line, Int32(line.count), mounts) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            if text.contains(" \(folder) \(type) ") { return true }
+        }
+        return false
     }
 
     /// Removes it, if it was made for this run.

@@ -14,9 +14,12 @@ package struct ReplicatedCircle: Hashable, Sendable {
     package let isDeleted: Bool
     /// In the order of joining.
     package let members: [Member]
+    /// When it became this; nil where that is not kept.
+    package var changedAt: Instant?
 
-    package init(id: CircleID, version: Int64, name: String, isDeleted: Bool, members: [Member]) {
+    package init(id: CircleID, version: Int64, name: String, isDeleted: Bool, members: [Member], changedAt: Instant? = nil) {
         (self.id, self.version, self.name, self.isDeleted, self.members) = (id, version, name, isDeleted, members)
+        self.changedAt = changedAt
     }
 
     /// Who is in a circle, and since when.
@@ -137,7 +140,8 @@ extension ReplicatedCircle {
             name: state.deleted ? "" : state.name,
             isDeleted: state.deleted,
             members: state.deleted
-                ? [] : state.members.map { Member(user: $0.userID, role: $0.role, joinedAt: $0.joinedAt ?? .epoch) }
+                ? [] : state.members.map { Member(user: $0.userID, role: $0.role, joinedAt: $0.joinedAt ?? .epoch) },
+            changedAt: state.changedAt
         )
     }
 }

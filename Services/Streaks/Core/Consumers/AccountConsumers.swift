@@ -17,7 +17,7 @@ struct AccountConsumers: Sendable {
     var handlers: [EventHandler] {
         [
             EventHandler(AccountDeleted.self) { event, work in
-                try await endAll(of: event.userID, canComeBack: true, work)
+                try await endAll(of: event.userID, at: event.deletedAt, canComeBack: true, work)
             },
             EventHandler(AccountRestored.self) { event, work in
                 try await writer.reopen(of: event.userID, work)
@@ -63,14 +63,16 @@ struct AccountConsumers: Sendable {
 
     /// Ends every streak of a user, broken by no one. A team goes on without them.
     ///
-    /// - Parameter canComeBack: those of one person go on when the account is restored (`StreakWriter.reopen`).
-    func endAll(of user: UserID, canComeBack: Bool = false, _ work: UnitOfWork) async throws {
+    /// - Parameters:
+    ///   - instant: when the account was deleted: of the teams' date it is the end of, they are no members. nil: now.
+    ///   - canComeBack: those of one person go on when the account is restored (`StreakWriter.reopen`).
+    func endAll(of user: UserID, at instant: Instant? = nil, canComeBack: Bool = false, _ work: UnitOfWork) async throws {
         let kinds = StreakKind.allCases
         let shared = try await store.unendedIDs(of: user, kinds: kinds.filter(\.hasChangingMembers), work.sql)
         let fixed = try await store.unendedIDs(of: user, kinds: kinds.filter { !$0.hasChangingMembers }, work.sql)
         try await end(fixed, canComeBack: canComeBack, work)
         let teams = try await store.lock(shared, work.sql)
-        for outcome in try await writer.apply(.leave(user), toEach: teams, work) { _ = try outcome.get() }
+        for outcome in try await writer.apply(.leave(user, at: instant), toEach: teams, work) { _ = try outcome.get() }
     }
 
     /// Breaks every running streak of a user, by them. One that counts nothing cannot break (SD-8); a ban ends it. A team is not broken for

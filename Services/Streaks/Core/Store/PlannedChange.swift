@@ -66,6 +66,8 @@ package struct PlannedChange: Sendable {
         (newCheckpoint, dropsCheckpoint) = (nil, false)
     }
 
+    /// The freezes that it brought into hand, or took out of it.
+    package var grants: [StreakLedger.FreezeGrant] { entries.grants }
     /// It runs now and did not before.
     package var runsAgain: Bool { isStart || (change.state.status == .active && row.status != .active) }
     /// It is active, broken or ended, and was not before.

@@ -12,7 +12,7 @@ extension StreakLedger {
     ) throws(ServiceError) {
         var from = try today(policy, state)
         try schedule.validate(field: "schedule")
-        guard (0...6).contains(weekStart) else { throw .validation(field: "first_day_of_week", "must be from 0 to 6") }
+        guard (0...6).contains(weekStart) else { throw .validation(field: "first_day_of_week", "must be between 0 and 6") }
         if let target {
             guard target > .zero, target <= .largest else {
                 throw .validation(field: "target_value", "Please enter a valid number")

@@ -55,16 +55,27 @@ extension StreakLedger {
     }
 
     /// CI-2: at most so many in hand; what is set by hand and may come back counts.
-    mutating func grantFreezes(_ count: Int, _ id: OperationID, _ policy: StreakPolicy, _ state: StreakState)
-        throws(ServiceError)
-    {
+    ///
+    /// What becomes of a date must not depend on when the payment reaches the ledger (SD-5): a date that was not over at the payment is
+    /// settled again with these freezes, as long as its late contributions count.
+    mutating func grantFreezes(
+        _ count: Int,
+        _ id: OperationID,
+        obtainedAt: Instant?,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) throws(ServiceError) {
         guard !freezeGrants.contains(where: { $0.id == id }) else { return }
         guard let cap = policy.freezes?.cap, endedAt == nil else { throw .notActive }
         guard count > 0 else { throw .validation(field: "quantity", "must be positive") }
         guard state.freezesHeld + count <= cap else {
             throw ServiceError(.failedPrecondition, "MAX_FREEZES_REACHED", "You can hold at most \(cap) freezes.")
         }
-        freezeGrants.append(FreezeGrant(at: state.asOf, count: count, id: id))
+        let at = max(start, state.asOf - policy.finality, min(state.asOf, obtainedAt ?? state.asOf))
+        if at < state.asOf {
+            guard reaches(at), base.grantsThrough.map({ $0 < at }) ?? true else { throw .ledgerTooShort }
+        }
+        freezeGrants.append(FreezeGrant(at: at, count: count, id: id))
     }
 
     /// The present date of a streak of one, or after travel westwards the first that is not settled yet: what is settled stays.

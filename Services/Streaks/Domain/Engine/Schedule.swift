@@ -52,13 +52,13 @@ public enum Schedule: Hashable, Sendable {
                 throw .validation(field: field, "must be weekdays from 0 (Sunday) to 6, at least one")
             }
         case .everyNthDate(let step, _):
-            guard (1...365).contains(step) else { throw .validation(field: field, "must be from 1 to 365") }
+            guard (1...365).contains(step) else { throw .validation(field: field, "must be between 1 and 365") }
         case .daysOfMonth(let days):
             guard !days.isEmpty, days.allSatisfy((1...31).contains) else {
                 throw .validation(field: field, "must be days from 1 to 31, at least one")
             }
         case .timesPerWeek(let times):
-            guard (1...7).contains(times) else { throw .validation(field: field, "must be from 1 to 7") }
+            guard (1...7).contains(times) else { throw .validation(field: field, "must be between 1 and 7") }
         }
     }
 }

@@ -17,9 +17,10 @@ public enum StreakCommand: Hashable, Sendable {
     case resume
     /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
     case freeze(CalendarDate)
-    /// So many bought freezes come into hand now (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be; nothing
-    /// happens when the ledger has this id already.
-    case grantFreezes(Int, id: OperationID)
+    /// So many bought freezes come into hand (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be now; nothing
+    /// happens when the ledger has this id already. `obtainedAt`: when they were paid for: they serve dates that were not over then,
+    /// also those that are settled; nil: now.
+    case grantFreezes(Int, id: OperationID, obtainedAt: Instant? = nil)
     /// So many bought freezes leave the hand again, because their purchase was refunded (BI-5). Refused with `NO_FREEZES_AVAILABLE` when fewer
     /// are left; nothing happens when the ledger has this id already.
     case takeFreezes(Int, id: OperationID)
@@ -33,11 +34,11 @@ public enum StreakCommand: Hashable, Sendable {
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
     /// this id already. `receivedAt`: see `happenedAt`.
     case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
-    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the circle; see
-    /// `happenedAt`.
+    /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the
+    /// circle; see `happenedAt`.
     case join(UserID, ZoneHistory, at: Instant? = nil)
-    /// A member leaves a team. Nothing happens when they have left.
-    case leave(UserID)
+    /// A member leaves a team. Nothing happens when they have left. `at`: when they left the circle; see `happenedAt`.
+    case leave(UserID, at: Instant? = nil)
     /// A user's plan is another from now on: dates that are over and counts that are reached keep what they came to.
     case changePlan(UserID, isPremium: Bool, until: Instant? = nil)
     /// Completions and skips of a habit, in order (HA-2). What is refused changes nothing and is reported by its place
@@ -67,15 +68,16 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received, or a circle was joined. It is done as of then, unless the streak was settled
-    /// later: what has come before midnight and is written after it must not show a break that never was (SD-1, SD-4). nil: it is done as of
-    /// when it is written.
+    /// When a contribution, a pause or a protection was received, or a circle was joined or left. It is done as of then, unless the
+    /// streak was settled later: what has come before midnight and is written after it must not show a break that never was (SD-1,
+    /// SD-4). nil: it is done as of when it is written.
     public var happenedAt: Instant? {
         switch self {
         case .contribute(_, let receivedAt, _): receivedAt
         case .pause(_, let receivedAt): receivedAt
         case .protect(_, _, _, let receivedAt): receivedAt
         case .join(_, _, let joinedAt): joinedAt
+        case .leave(_, let leftAt): leftAt
         default: nil
         }
     }
@@ -110,6 +112,18 @@ public struct StreakChange: Hashable, Sendable {
         (self.ledger, self.before, self.state) = (ledger, before, state)
         (self.effects, self.creditedTo) = (effects, creditedTo)
         (self.refused, self.merged) = (refused, merged)
+    }
+}
+
+extension StreakChange {
+    /// The effects without what this change itself takes back. A late contribution that is the first look after midnight spends a
+    /// freeze or a protection on its date and gives it back at once: where uses are kept, there was none. Events say both.
+    public var lastingEffects: [StreakEffect] {
+        var lasting: [StreakEffect] = []
+        for effect in effects {
+            if let place = lasting.lastIndex(where: effect.takesBack) { lasting.remove(at: place) } else { lasting.append(effect) }
+        }
+        return lasting
     }
 }
 
@@ -180,14 +194,15 @@ extension StreakLedger {
         case .pause(let until, _): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
-        case .grantFreezes(let count, let id): try grantFreezes(count, id, policy, settled)
+        case .grantFreezes(let count, let id, let obtainedAt):
+            try grantFreezes(count, id, obtainedAt: obtainedAt, policy, settled)
         case .takeFreezes(let count, let id): try takeFreezes(count, id, policy, settled)
         case .repair(let user, let receivedAt, let id):
             try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
         case .protect(let kind, let until, let id, _): try protect(kind, until: until, id, policy, settled)
         case .join(let user, let zones, _): try join(user, zones, at: now)
-        case .leave(let user): try leave(user, at: now)
+        case .leave(let user, _): try leave(user, at: now)
         case .changePlan(let user, let isPremium, let until):
             guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
             participants[index].plans.change(isPremium: isPremium, until: until, at: now)

@@ -176,6 +176,19 @@ public enum StreakEffect: Hashable, Sendable {
     }
 }
 
+extension StreakEffect {
+    /// Whether it says that what an earlier effect spent has come back.
+    func takesBack(_ earlier: StreakEffect) -> Bool {
+        switch (self, earlier) {
+        case (.freezeReturned(let date), .freezeSpent(let spent, _, _, _)): date == spent
+        case (.freeDateReturned(let date), .freeDateUsed(let spent, _)): date == spent
+        case (.protectionReturned(let date, let kind, let id), .protectionSpent(let spent, let held, let used)):
+            date == spent && kind == held && id == used
+        default: false
+        }
+    }
+}
+
 extension StreakState {
     /// What happened between an earlier fold and this one, in date order. Both must be folds from the same checkpoint.
     ///

@@ -66,7 +66,7 @@ public struct HabitReminderTime: Hashable, Sendable {
 
     /// - Throws: `VALIDATION_ERROR` naming `reminder_days` or `reminder_time`.
     public init(minute: Int, days: Set<Int>? = nil) throws(ServiceError) {
-        guard (0..<1440).contains(minute) else { throw .validation(field: "reminder_time", "must be from 00:00 to 23:59") }
+        guard (0..<1440).contains(minute) else { throw .validation(field: "reminder_time", "must be between 00:00 and 23:59") }
         if let days {
             guard !days.isEmpty, days.allSatisfy((0...6).contains) else {
                 throw .validation(field: "reminder_days", "must be weekdays from 0 (Sunday) to 6, at least one")

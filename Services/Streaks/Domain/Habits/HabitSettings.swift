@@ -32,10 +32,10 @@ public struct HabitSettings: Hashable, Sendable {
 
     /// - Throws: `VALIDATION_ERROR` naming the field that is out of its bounds.
     public mutating func validate() throws(ServiceError) {
-        guard (0...6).contains(firstDayOfWeek) else { throw .validation(field: "first_day_of_week", "must be from 0 to 6") }
+        guard (0...6).contains(firstDayOfWeek) else { throw .validation(field: "first_day_of_week", "must be between 0 and 6") }
         accentColor = try HabitText.color(accentColor, field: "accent_color")
         if let reminderMinute, !(0..<1440).contains(reminderMinute) {
-            throw .validation(field: "daily_reminder_time", "must be from 00:00 to 23:59")
+            throw .validation(field: "daily_reminder_time", "must be between 00:00 and 23:59")
         }
     }
 }

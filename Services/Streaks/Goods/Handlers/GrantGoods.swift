@@ -17,7 +17,10 @@ struct GrantGoods: MutationHandler {
         let goods = try request.goods.checked().sorted { $0.good.rawValue < $1.good.rawValue }
         // Freezes may begin the check-in streak: the zone must be known.
         if goods.contains(where: { $0.good == .freeze }) { _ = try await profiles.profiles([request.userID], context: context) }
-        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { [freezes] work in
+        // Not what makes it another request: a replica of before does not know it.
+        var named = request
+        named.obtainedAt = nil
+        return try await mutations.once(operation: request.operationID, of: request.userID, context, named) { [freezes] work in
             // Freezes first: a streak is locked before the stock.
             for (good, count) in goods where good == .freeze {
                 guard try await GoodsGrants.add(request.operationID, to: request.userID, good, count, work.sql) else { continue }
@@ -25,6 +28,7 @@ struct GrantGoods: MutationHandler {
                     count,
                     to: request.userID,
                     request.operationID,
+                    obtainedAt: request.obtainedAt,
                     keepsCredit: request.keepsCredit,
                     work
                 )

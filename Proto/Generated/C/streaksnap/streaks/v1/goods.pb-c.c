@@ -584,7 +584,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__good_check__descriptor
   (ProtobufCMessageInit) streaksnap__streaks__v1__good_check__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_request__field_descriptors[5] =
 {
   {
     "operation_id",
@@ -634,17 +634,30 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__grant_goods_reque
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "obtained_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GrantGoodsRequest, obtained_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__grant_goods_request__field_indices_by_name[] = {
   2,   /* field[2] = goods */
   3,   /* field[3] = keeps_credit */
+  4,   /* field[4] = obtained_at */
   0,   /* field[0] = operation_id */
   1,   /* field[1] = user_id */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__grant_goods_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_request__descriptor =
 {
@@ -654,7 +667,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__grant_goods_request__d
   "Streaksnap__Streaks__V1__GrantGoodsRequest",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__GrantGoodsRequest),
-  4,
+  5,
   streaksnap__streaks__v1__grant_goods_request__field_descriptors,
   streaksnap__streaks__v1__grant_goods_request__field_indices_by_name,
   1,  streaksnap__streaks__v1__grant_goods_request__number_ranges,

@@ -1,0 +1,36 @@
+import Bus
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import GatewayService
+
+/// The description of the API, which everyone may ask for.
+@Suite(.timeLimit(.minutes(2))) struct DescriptionTests {
+    /// Where the bytes lie.
+    private static func place(of buffer: ByteBuffer) -> UInt {
+        buffer.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+    }
+
+    @Test func `it is made once for the routes that there are, and all replies share its bytes`() async throws {
+        let nats = try await NatsServer.start()
+        let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: EchoGateway.silence)
+        let catalog = ServiceCatalog(bus: bus, expected: ["roll"], logger: EchoGateway.silence)
+        let documentation = DocumentationRoutes(catalog: catalog, developmentClock: false)
+        let empty = documentation.page
+        #expect(Self.place(of: documentation.page) == Self.place(of: empty))
+        let descriptor = HandmadeDescriptor(service: "roll", methods: [.init(name: "Get", path: "/api/roll/items")])
+        let replica = descriptor.replica(version: "1.0.0", on: bus)
+        try await replica.start()
+        try await eventually("the route is known") {
+            await catalog.look()
+            return catalog.knows(["roll"])
+        }
+        let full = documentation.page
+        #expect(!String(buffer: empty).contains("/api/roll/items") && String(buffer: full).contains("/api/roll/items"))
+        await catalog.look()
+        #expect(Self.place(of: documentation.page) == Self.place(of: full), "nothing has changed")
+        await replica.drain()
+        await bus.close()
+    }
+}
