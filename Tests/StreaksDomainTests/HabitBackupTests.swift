@@ -56,6 +56,24 @@ import Testing
         }
     }
 
+    @Test(arguments: ["versions", "archivings", "pauses"])
+    func `A habit with thousands of versions, pauses or times in the archive is refused`(member: String) {
+        let first = context.today.advanced(by: -2_000)
+        func habit(_ count: Int) -> FileHabit {
+            var habit = FileHabit(name: "Run", versions: [.init(from: first, schedule: .daily, weekStart: 1)])
+            let dates = (0..<count).map { first.advanced(by: $0) }
+            switch member {
+            case "versions": habit.versions = dates.map { .init(from: $0, schedule: .daily, weekStart: 1) }
+            case "archivings": habit.archivings = dates.map { .init(from: $0, until: $0) }
+            default: habit.pauses = dates.map { .init(from: $0, until: $0.advanced(by: 1)) }
+            }
+            return habit
+        }
+        #expect(HabitBackupReader.read(Self.document([habit(1_000)]), context).problems.errors == [])
+        let refused = HabitBackupReader.read(Self.document([habit(1_001)]), context).problems.errors
+        #expect(refused == [.init(place: "data.habits[0].\(member)", message: "must be at most 1000")])
+    }
+
     @Test func `A document names the photo of a date, and the photo itself is in none`() {
         let date = CalendarDate(dayNumber: 20_000)
         let photo = HabitPhotoID(high: 3, low: 4)
@@ -179,6 +197,49 @@ import Testing
         let found = HabitBackupReader.read(utf8(text), context)
         #expect(found.problems.errors == [])
         #expect(found.habits.map(\.name) == [name, String(repeating: "N", count: 46) + " (2)"])
+    }
+
+    @Test(arguments: [
+        ("1.0", "\"frequency\":\"daily\",\"categoryId\""),
+        ("2.0", "\"versions\":[{\"from\":\"2025-01-01\",\"schedule\":{\"type\":\"daily\"}}],\"category_id\""),
+    ])
+    func `An id that is there twice, once in capitals, is found before anything is stored`(version: String, habit: String) {
+        let id = "0190a1b2-0000-7000-8000-00000000000a"
+        let other = id.uppercased()
+        let text = """
+            {"version":"\(version)","data":{"categories":[{"id":"\(id)","name":"Health"},{"id":"\(other)","name":"Work"}],
+             "habits":[{"id":"\(id)","name":"Read",\(habit):"\(id)"},{"id":"\(other)","name":"Run",\(habit):"\(other)"}]}}
+            """
+        let found = HabitBackupReader.read(utf8(text), context)
+        #expect(found.problems.errors.map(\.place).sorted() == ["data.categories[1].id", "data.habits[1].id"])
+        #expect(found.habits.allSatisfy { $0.category == 0 })
+    }
+
+    @Test(arguments: TestDepth.seeds(quick: 20, full: 200))
+    func `A taken name gets the first number that is free, within its length`(seed: UInt64) {
+        var random = Seeded(seed)
+        var (taken, model): (TakenNames, Set<String>) = (TakenNames(), [])
+        for _ in 0..<150 {
+            let name = random.pick(["Run", "run", "Run (2)", "Run (3)", "Runner!", "Ru", "e\u{301}\u{302}eeeeee"])
+            var (wanted, number) = (name, 2)
+            while model.contains(HabitText.key(wanted)) {
+                let suffix = " (\(number))"
+                wanted = HabitFileRules.trimmed(String(name.prefix(7 - suffix.count))) + suffix
+                number += 1
+            }
+            let got = taken.take(name, most: 7)
+            #expect(got == wanted, "seed \(seed)")
+            model.insert(HabitText.key(got))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `Thousands of equal names are numbered without trying all numbers for each`() {
+        let name = String(repeating: "👩‍👩‍👧", count: 50)
+        var taken = TakenNames()
+        let names = (0..<10_000).map { _ in taken.take(name, most: 50) }
+        #expect(Set(names).count == 10_000)
+        #expect(names.allSatisfy { $0.count == 50 })
+        #expect(names.last?.hasSuffix(" (10000)") == true)
     }
 
     @Test func `Limits of length count characters as people do`() {

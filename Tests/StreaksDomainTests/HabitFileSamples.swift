@@ -54,7 +54,7 @@ struct HabitFileSamples {
     }
 
     /// A habit with everything that may be there; its name is in no other one's way.
-    mutating func habit(_ taken: inout Set<String>) -> FileHabit {
+    mutating func habit(_ taken: inout TakenNames) -> FileHabit {
         let first = date()
         var froms = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in date() })
         froms.insert(first)
@@ -68,7 +68,7 @@ struct HabitFileSamples {
         }
         var habit = FileHabit(
             id: id(Tag.Habit.self, &random),
-            name: HabitFileRules.unique(name(), taken: &taken),
+            name: taken.take(name(), most: HabitFileRules.nameLength),
             versions: versions
         )
         habit.description = text(200)
@@ -118,7 +118,7 @@ struct HabitFileSamples {
     }
 
     mutating func habits() -> [FileHabit] {
-        var taken: Set<String> = []
+        var taken = TakenNames()
         return (0..<Int.random(in: 1...6, using: &random)).map { _ in habit(&taken) }
     }
 

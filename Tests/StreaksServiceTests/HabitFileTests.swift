@@ -67,6 +67,20 @@ import WorkPool
         }
     }
 
+    @Test func `what is beyond the habits of an account is refused, by a dry run too`() async throws {
+        try await withFiles { files in
+            let ann = try await files.world.person(1)
+            let csv = Self.header + (1...1_000).map { "Habit \($0),2026-05-01,Completed,,\r\n" }.joined()
+            let one = Self.header + "Read,2026-05-01,Completed,,\r\n"
+            try await files.bring(one, ann, "csv")
+            for isDry in [true, false] {
+                let error = await #expect(throws: ServiceError.self) { try await files.bring(csv, ann, "csv", dryRun: isDry) }
+                #expect(error?.reason == "TOO_MANY_HABITS")
+            }
+            #expect(try await files.names(ann) == ["Read"])
+        }
+    }
+
     @Test func `a file with errors changes nothing and says what is wrong where`() async throws {
         try await withFiles { files in
             let ann = try await files.world.person(1)

@@ -21,13 +21,13 @@ struct HabitArrivals: Sendable {
     /// - Parameter present: the habits that stay beside those of the file.
     init(_ found: HabitImport, beside present: [HabitRecord], limit: Int) {
         self.found = found
-        var taken = Set(present.map { HabitText.key($0.details.name) })
+        var taken = TakenNames(keys: Set(present.map { HabitText.key($0.details.name) }))
         var active = present.count(where: \.isActive)
         for habit in found.habits {
             let isActive = habit.archivings.last.map { $0.until != nil } ?? true
             let isAbove = isActive && active >= limit
             if isActive, !isAbove { active += 1 }
-            let name = HabitFileRules.unique(habit.name, taken: &taken)
+            let name = taken.take(habit.name, most: HabitFileRules.nameLength)
             arrivals.append(Arrival(habit: habit, name: name, isArchived: isAbove))
         }
     }
@@ -51,11 +51,11 @@ struct HabitArrivals: Sendable {
 
     /// - Returns: their ids, in the order of the file.
     private func storeCategories(in book: HabitBook, keepsIDs: Bool) async throws -> [HabitCategoryID] {
-        var taken: Set<String> = []
+        var taken = TakenNames()
         let defaults = Set(HabitCategoryDetails.defaults.map { HabitText.key($0.name) })
         var ids: [HabitCategoryID] = []
         for category in found.categories {
-            let name = HabitFileRules.unique(category.name, most: HabitFileRules.categoryLength, taken: &taken)
+            let name = taken.take(category.name, most: HabitFileRules.categoryLength)
             let details = HabitCategoryDetails(
                 storedName: name,
                 color: category.color ?? HabitDetails.standardColor,

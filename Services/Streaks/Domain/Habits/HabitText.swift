@@ -70,17 +70,12 @@ public enum HabitText {
     ///
     /// - Parameter taken: keys of names.
     public static func free(_ name: String, most: Int, taken: Set<String>) -> String {
-        guard taken.contains(key(name)) else { return name }
-        var number = 2
-        while true {
-            let suffix = " (\(number))"
-            let candidate = trimmed(String(name.prefix(most - suffix.count))) + suffix
-            if !taken.contains(key(candidate)) { return candidate }
-            number += 1
-        }
+        var names = TakenNames(keys: taken)
+        return names.take(name, most: most)
     }
 
-    private static func trimmed(_ text: String) -> String {
+    /// Without spaces and line ends around it.
+    static func trimmed(_ text: String) -> String {
         let scalars = text.unicodeScalars
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })

@@ -25,6 +25,8 @@ struct ImportHabits: MutationHandler {
                 try await mutations.once(context, request.withoutKeys(of: \.file)) { work in
                     let book = try await habits.open(user, work)
                     let present = try await HabitRepository.records(of: user, work.sql)
+                    // A dry run says it too.
+                    guard present.count + found.habits.count <= HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
                     var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)
                     if !request.dryRun { try await arrivals.store(in: book, keepsIDs: false) }
                     return ImportHabitsReply(dryRun: request.dryRun, summary: arrivals.summary(isDry: request.dryRun))

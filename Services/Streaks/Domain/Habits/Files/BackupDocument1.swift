@@ -106,7 +106,7 @@ struct BackupDocument1 {
         var category = FileCategory(id: "", name: "")
         while let member = try fields.json.nextName() {
             switch member {
-            case "id": category.id = try fields.string() ?? ""
+            case "id": category.id = try fields.key() ?? ""
             case "name": category.name = try fields.name(HabitFileRules.categoryLength) ?? ""
             case "color": category.color = color(try fields.string())
             case "icon": category.icon = icon(try fields.string())
@@ -115,8 +115,11 @@ struct BackupDocument1 {
             }
         }
         if category.id.isEmpty || category.name.isEmpty { fields.problems.error(path, "needs an id and a name") }
-        if found.categories.count == HabitFileRules.mostCategories {
-            fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
+        if !category.id.isEmpty, found.categories.contains(where: { $0.id == category.id }) {
+            fields.problems.error(path + ".id", "is there twice")
+        }
+        guard found.categories.count < HabitFileRules.mostCategories else {
+            return fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
         }
         found.categories.append(category)
     }
@@ -130,12 +133,12 @@ struct BackupDocument1 {
         var (archivedAt, minute, days): (Instant?, Int?, Set<Int>) = (nil, nil, [])
         while let member = try fields.json.nextName() {
             switch member {
-            case "id": id = try fields.string()
+            case "id": id = try fields.key()
             case "name": habit.name = try fields.name(HabitFileRules.nameLength) ?? ""
             case "description": habit.description = try fields.text(HabitFileRules.descriptionLength) ?? ""
             case "color": habit.color = color(try fields.string())
             case "icon": habit.icon = icon(try fields.string())
-            case "categoryId": category = try fields.string()
+            case "categoryId": category = try fields.key()
             case "frequency": frequency.kind = try fields.string() ?? ""
             case "customFrequency": try readCustom(&frequency)
             case "targetValue": target = try fields.amount()
@@ -210,7 +213,7 @@ struct BackupDocument1 {
         while let member = try fields.json.nextName() {
             switch member {
             case "id": entry.id = try fields.string().flatMap { CompletionID($0) }
-            case "habitId": entry.habit = try fields.string() ?? ""
+            case "habitId": entry.habit = try fields.key() ?? ""
             case "completedAt": entry.at = try fields.instant()
             case "value": entry.amount = try readValue()
             case "note": entry.note = try fields.text(HabitFileRules.noteLength) ?? ""

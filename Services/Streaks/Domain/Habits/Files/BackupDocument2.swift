@@ -84,7 +84,7 @@ struct BackupDocument2 {
             var (id, name, color, icon, isCustom): (String?, String?, String?, String?, Bool?)
             while let member = try fields.json.nextName() {
                 switch member {
-                case "id": id = try fields.string()
+                case "id": id = try fields.key()
                 case "name": name = try fields.name(HabitFileRules.categoryLength)
                 case "color": color = try fields.color()
                 case "icon": icon = try fields.icon()
@@ -97,8 +97,9 @@ struct BackupDocument2 {
                 continue
             }
             if name == nil { fields.problems.error(path + ".name", "is needed") }
-            if found.categories.count == HabitFileRules.mostCategories {
+            guard found.categories.count < HabitFileRules.mostCategories else {
                 fields.problems.error(path, "is beyond \(HabitFileRules.mostCategories) categories")
+                continue
             }
             found.categories.append(FileCategory(id: id, name: name ?? "", color: color, icon: icon, isCustom: isCustom))
         }
@@ -145,7 +146,7 @@ extension BackupDocument2 {
             case "icon": habit.icon = try fields.icon()
             case "category_id":
                 let path = fields.json.path
-                category = try fields.string().map { (path, $0) }
+                category = try fields.key().map { (path, $0) }
             case "unit": habit.unit = try fields.line(HabitFileRules.unitLength) ?? ""
             case "created_at": habit.createdAt = try fields.instant()
             case "reminder": habit.reminder = try readReminder()

@@ -72,26 +72,32 @@ public struct CSVReader: Sendable {
     /// - Throws: what is wrong; the reader cannot be used after that.
     public mutating func read(_ bytes: some Sequence<UInt8>) throws(CSVProblem) -> [Row] {
         var found: [Row] = []
-        for byte in bytes {
-            if let begun = mark {
-                let order: [UInt8] = [0xEF, 0xBB, 0xBF]
-                if byte == order[begun.count] {
-                    mark = begun.count == 2 ? nil : begun + [byte]
-                    continue
-                }
-                mark = nil
-                for early in begun { if let row = try read(early) { found.append(row) } }
-            }
-            if let row = try read(byte) { found.append(row) }
-        }
+        for byte in bytes { if let row = try read(byte) { found.append(row) } }
         return found
+    }
+
+    /// Reads the next byte of the file: so of a large file one row is in memory at a time.
+    ///
+    /// - Returns: the row that ends with it.
+    /// - Throws: what is wrong; the reader cannot be used after that.
+    public mutating func read(_ byte: UInt8) throws(CSVProblem) -> Row? {
+        guard let begun = mark else { return try take(byte) }
+        let order: [UInt8] = [0xEF, 0xBB, 0xBF]
+        if byte == order[begun.count] {
+            mark = begun.count == 2 ? nil : begun + [byte]
+            return nil
+        }
+        mark = nil
+        // None of them ends a row.
+        for early in begun { _ = try take(early) }
+        return try take(byte)
     }
 
     /// Ends the file.
     ///
     /// - Returns: the last row, when no line end follows it.
     public mutating func finish() throws(CSVProblem) -> [Row] {
-        for early in mark ?? [] { _ = try read(early) }
+        for early in mark ?? [] { _ = try take(early) }
         mark = nil
         switch state {
         case .quoted:
@@ -102,7 +108,7 @@ public struct CSVReader: Sendable {
         }
     }
 
-    private mutating func read(_ byte: UInt8) throws(CSVProblem) -> Row? {
+    private mutating func take(_ byte: UInt8) throws(CSVProblem) -> Row? {
         rowBytes += 1
         guard rowBytes <= limits.rowBytes else { throw problem("is in a row of more than \(limits.rowBytes) bytes") }
         guard byte != 0 else { throw problem("has a NUL byte: is it a CSV file in UTF-8?") }

@@ -52,6 +52,9 @@ struct DocumentFields {
         return text
     }
 
+    /// An id of any form, by which parts of the document are joined. As everywhere, a UUID is the same in capitals.
+    mutating func key() throws(JSONProblem) -> String? { try string().map { HabitID($0)?.description ?? $0 } }
+
     /// A string that meets a rule; what the rule says against it is noted.
     private mutating func string(_ rule: (String) throws(ServiceError) -> String) throws(JSONProblem) -> String? {
         guard try has(.string) else { return nil }

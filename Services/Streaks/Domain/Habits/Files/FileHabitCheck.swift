@@ -4,6 +4,14 @@ import Kernel
 enum FileHabitCheck {
     static func check(_ habit: FileHabit, _ path: String, today: CalendarDate, _ problems: inout HabitFileProblems) {
         guard !habit.versions.isEmpty else { return problems.error(path + ".versions", "must have at least one") }
+        let counts = [
+            ("versions", habit.versions.count), ("archivings", habit.archivings.count), ("pauses", habit.pauses.count),
+        ]
+        let excess = counts.filter { $0.1 > HabitFileRules.mostSpans }
+        guard excess.isEmpty else {
+            for (member, _) in excess { problems.error("\(path).\(member)", "must be at most \(HabitFileRules.mostSpans)") }
+            return
+        }
         for index in habit.versions.indices.dropFirst() where habit.versions[index].from <= habit.versions[index - 1].from {
             problems.error(path + ".versions[\(index)].from", "must be after that of the version before")
         }

@@ -50,10 +50,10 @@ public enum HabitBackupReader {
 
 /// Names of a backup that are there twice get a number (HA-13).
 func uniqueNames(_ habits: inout [FileHabit], _ problems: inout HabitFileProblems) {
-    var taken: Set<String> = []
+    var taken = TakenNames()
     for index in habits.indices {
         let name = habits[index].name
-        habits[index].name = HabitFileRules.unique(name, taken: &taken)
+        habits[index].name = taken.take(name, most: HabitFileRules.nameLength)
         if habits[index].name != name {
             problems.warning("data.habits[\(index)].name", "“\(name)” is there twice; this one becomes “\(habits[index].name)”")
         }

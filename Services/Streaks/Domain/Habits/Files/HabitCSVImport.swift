@@ -5,6 +5,10 @@ import Kernel
 /// The file has no schedules: every habit becomes daily. Targets are those that its statuses say the same with. A date may also be a time
 /// in RFC 3339, as the app's own export has it: it counts for the date of the person's zone.
 public struct HabitCSVImport: Sendable {
+    private static let statuses: [String: HabitRows.Status] = [
+        "completed": .completed, "partial": .partial, "skipped": .skipped,
+    ]
+
     private var reader = CSVReader()
     private var rows: HabitRows
     private var hasHeader = false
@@ -16,7 +20,7 @@ public struct HabitCSVImport: Sendable {
     public mutating func read(_ bytes: some Sequence<UInt8>) {
         guard !isBroken else { return }
         do throws(CSVProblem) {
-            for row in try reader.read(bytes) { take(row) }
+            for byte in bytes { if let row = try reader.read(byte) { take(row) } }
         } catch {
             isBroken = true
             rows.error(error)
@@ -59,8 +63,7 @@ public struct HabitCSVImport: Sendable {
         guard let date = CalendarDate(text) ?? at.map(rows.context.zone.date(at:)) else {
             return rows.error(place + ", column 2", "is no date: write YYYY-MM-DD")
         }
-        let statuses: [String: HabitRows.Status] = ["completed": .completed, "partial": .partial, "skipped": .skipped]
-        guard let status = statuses[HabitText.key(row.cells[2])] else {
+        guard let status = Self.statuses[HabitText.key(row.cells[2])] else {
             return rows.error(place + ", column 3", "must be Completed, Partial or Skipped")
         }
         let value = HabitFileRules.trimmed(row.cells[3])

@@ -13,6 +13,8 @@ public enum HabitFileRules {
     public static let mostCategories = 100
     public static let mostCompletions = 1_000_000
     public static let longestPause = 90
+    /// Versions, pauses or times in the archive of one habit: each of its dates is looked up in them, now and with every later change.
+    public static let mostSpans = 1000
 
     /// Without spaces and line ends around it.
     public static func trimmed(_ text: String) -> String {
@@ -21,15 +23,6 @@ public enum HabitFileRules {
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
         else { return "" }
         return String(scalars[first...last])
-    }
-
-    /// Adds a name to those that are taken: one that is there gets " (2)", " (3)" … (HA-13).
-    ///
-    /// - Parameter taken: keys of names (`HabitText.key`).
-    public static func unique(_ name: String, most: Int = nameLength, taken: inout Set<String>) -> String {
-        let free = HabitText.free(name, most: most, taken: taken)
-        taken.insert(HabitText.key(free))
-        return free
     }
 
     /// What another app took for text, as we take it: without control characters, trimmed, and cut off where it is too long.

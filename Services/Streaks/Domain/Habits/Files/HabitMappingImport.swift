@@ -38,7 +38,7 @@ public struct HabitMappingImport: Sendable {
     public mutating func read(_ bytes: some Sequence<UInt8>) {
         guard !isBroken else { return }
         do throws(CSVProblem) {
-            for row in try reader.read(bytes) { take(row) }
+            for byte in bytes { if let row = try reader.read(byte) { take(row) } }
         } catch {
             isBroken = true
             rows.error(error)

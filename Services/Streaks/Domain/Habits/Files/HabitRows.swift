@@ -70,9 +70,9 @@ struct HabitRows {
     }
 
     mutating func finish() -> HabitImport {
-        var taken: Set<String> = []
+        var taken = TakenNames()
         for habit in habits {
-            found.habits.append(record(HabitFileRules.unique(habit.name, taken: &taken), habit))
+            found.habits.append(record(taken.take(habit.name, most: HabitFileRules.nameLength), habit))
         }
         return found
     }

@@ -87,79 +87,94 @@ public struct LoopImport {
 
     private init(context: HabitFileContext) { self.context = context }
 
-    /// Each row of a file; what is wrong with its CSV is noted.
-    private mutating func rows(_ bytes: [UInt8], _ file: String) -> [CSVReader.Row] {
+    /// Takes each row of a file, one after the other: all cells of a wide file would be gigabytes. What is wrong with its CSV is noted.
+    private mutating func read(_ bytes: [UInt8], _ file: String, _ take: (inout LoopImport, CSVReader.Row) -> Void) {
         var reader = CSVReader(limits: .init(columns: HabitFileRules.mostHabits + 2))
         do throws(CSVProblem) {
-            return try reader.read(bytes) + reader.finish()
+            for byte in bytes { if let row = try reader.read(byte) { take(&self, row) } }
+            for row in try reader.finish() { take(&self, row) }
         } catch {
             found.problems.error(error, file: file)
-            return []
         }
     }
 
     private mutating func readHabits(_ bytes: [UInt8]) {
         let file = "Habits.csv"
-        let rows = rows(bytes, file)
-        guard let header = rows.first?.cells.map({ HabitText.key($0) }), header.contains("name") else {
-            return found.problems.error(file, "must have a header with “Name”")
+        var header: [String] = []
+        read(bytes, file) { loop, row in
+            if header.isEmpty {
+                header = row.cells.map { HabitText.key($0) }
+            } else if header.contains("name") {
+                loop.readHabit(row, header, HabitFileProblems.place(file, row.line))
+            }
         }
-        for row in rows.dropFirst() {
-            func cell(_ names: String...) -> String {
-                names.lazy.compactMap(header.firstIndex).first.flatMap { $0 < row.cells.count ? row.cells[$0] : nil } ?? ""
-            }
-            let place = HabitFileProblems.place(file, row.line)
-            let name = HabitFileRules.trimmed(cell("name"))
-            let short = HabitFileRules.fitted(name, most: HabitFileRules.nameLength, isLine: true)
-            guard (try? HabitText.name(short, field: "", most: HabitFileRules.nameLength)) != nil else {
-                found.problems.error(place, "has no name")
-                continue
-            }
-            guard habits.count < HabitFileRules.mostHabits else {
-                return found.problems.error(place, "is beyond \(HabitFileRules.mostHabits) habits")
-            }
-            var habit = Habit(
-                name: name,
-                line: row.line,
-                position: Int(cell("position")) ?? habits.count + 1,
-                record: FileHabit(name: short, versions: [])
-            )
-            habit.isNumeric = cell("type") == "NUMERICAL"
-            habit.isAtMost = habit.isNumeric && cell("target type") == "AT_MOST"
-            habit.target = habit.isNumeric ? Amount(decimal: cell("target value")) : nil
-            habit.numerator = Int(cell("frequencynumerator", "numrepetitions")) ?? 1
-            habit.denominator = Int(cell("frequencydenominator", "interval")) ?? 1
-            let text = [cell("description"), cell("question")].map { HabitFileRules.trimmed($0) }.first { !$0.isEmpty } ?? ""
-            habit.record.description = HabitFileRules.fitted(text, most: HabitFileRules.descriptionLength)
-            habit.record.unit = HabitFileRules.fitted(cell("unit"), most: HabitFileRules.unitLength, isLine: true)
-            habit.record.color = try? HabitText.color(cell("color"), field: "")
-            if HabitText.key(cell("archived?")) == "true" { habit.record.archivings = [.init(from: context.today)] }
-            habits.append(habit)
+        if !header.contains("name") { found.problems.error(file, "must have a header with “Name”") }
+    }
+
+    private mutating func readHabit(_ row: CSVReader.Row, _ header: [String], _ place: String) {
+        func cell(_ names: String...) -> String {
+            names.lazy.compactMap(header.firstIndex).first.flatMap { $0 < row.cells.count ? row.cells[$0] : nil } ?? ""
         }
+        let name = HabitFileRules.trimmed(cell("name"))
+        let short = HabitFileRules.fitted(name, most: HabitFileRules.nameLength, isLine: true)
+        guard (try? HabitText.name(short, field: "", most: HabitFileRules.nameLength)) != nil else {
+            return found.problems.error(place, "has no name")
+        }
+        guard habits.count < HabitFileRules.mostHabits else {
+            return found.problems.error(place, "is beyond \(HabitFileRules.mostHabits) habits")
+        }
+        var habit = Habit(
+            name: name,
+            line: row.line,
+            position: Int(cell("position")) ?? habits.count + 1,
+            record: FileHabit(name: short, versions: [])
+        )
+        habit.isNumeric = cell("type") == "NUMERICAL"
+        habit.isAtMost = habit.isNumeric && cell("target type") == "AT_MOST"
+        habit.target = habit.isNumeric ? Amount(decimal: cell("target value")) : nil
+        habit.numerator = Int(cell("frequencynumerator", "numrepetitions")) ?? 1
+        habit.denominator = Int(cell("frequencydenominator", "interval")) ?? 1
+        let text = [cell("description"), cell("question")].map { HabitFileRules.trimmed($0) }.first { !$0.isEmpty } ?? ""
+        habit.record.description = HabitFileRules.fitted(text, most: HabitFileRules.descriptionLength)
+        habit.record.unit = HabitFileRules.fitted(cell("unit"), most: HabitFileRules.unitLength, isLine: true)
+        habit.record.color = try? HabitText.color(cell("color"), field: "")
+        if HabitText.key(cell("archived?")) == "true" { habit.record.archivings = [.init(from: context.today)] }
+        habits.append(habit)
     }
 
     private mutating func readEntries(_ bytes: [UInt8], _ file: String, of index: Int) {
-        for row in rows(bytes, file) {
+        read(bytes, file) { loop, row in
             // Older versions have no header.
-            if HabitText.key(row.cells[0]) == "date" { continue }
+            if HabitText.key(row.cells[0]) == "date" { return }
+            let place = HabitFileProblems.place(file, row.line)
+            guard let date = loop.date(row.cells[0], place) else { return }
             let value = row.cells.count > 1 ? row.cells[1] : ""
-            note(row.cells[0], value, row.cells.count > 2 ? row.cells[2] : "", HabitFileProblems.place(file, row.line), of: index)
+            loop.note(date, value, row.cells.count > 2 ? row.cells[2] : "", place, of: index)
         }
     }
 
     private mutating func readWide(_ bytes: [UInt8], except detailed: Set<Int>) {
         let file = "Checkmarks.csv"
-        let rows = rows(bytes, file)
-        guard let header = rows.first, HabitText.key(header.cells[0]) == "date" else { return }
-        guard let columns = columns(Array(header.cells.dropFirst())) else {
-            return found.problems.error(HabitFileProblems.place(file, header.line), "has names that are not in Habits.csv")
-        }
-        for row in rows.dropFirst() {
+        var columns: [Int]?
+        read(bytes, file) { loop, row in
             let place = HabitFileProblems.place(file, row.line)
-            for (column, index) in columns.enumerated() where !detailed.contains(index) {
-                note(row.cells[0], column + 1 < row.cells.count ? row.cells[column + 1] : "", "", place, of: index)
+            guard let known = columns else {
+                columns = loop.columns(of: row, place)
+                return
+            }
+            guard !known.isEmpty, let date = loop.date(row.cells[0], place) else { return }
+            for (column, index) in known.enumerated() where !detailed.contains(index) {
+                loop.note(date, column + 1 < row.cells.count ? row.cells[column + 1] : "", "", place, of: index)
             }
         }
+    }
+
+    /// What the header of the wide file names; nothing when there is none.
+    private mutating func columns(of header: CSVReader.Row, _ place: String) -> [Int] {
+        guard HabitText.key(header.cells[0]) == "date" else { return [] }
+        if let columns = columns(Array(header.cells.dropFirst())) { return columns }
+        found.problems.error(place, "has names that are not in Habits.csv")
+        return []
     }
 
     /// The habit of each column: names have no quotes here, so that one with commas is several cells. nil when a name is unknown.
@@ -179,13 +194,17 @@ public struct LoopImport {
         return found
     }
 
-    private mutating func note(_ date: String, _ value: String, _ note: String, _ place: String, of index: Int) {
-        guard let date = CalendarDate(HabitFileRules.trimmed(date)) else {
-            return found.problems.error(place, "has no date as YYYY-MM-DD")
-        }
-        let words = ["YES_MANUAL": 2, "YES_AUTO": 1, "NO": 0, "SKIP": 3, "UNKNOWN": -1]
+    private static let words = ["YES_MANUAL": 2, "YES_AUTO": 1, "NO": 0, "SKIP": 3, "UNKNOWN": -1]
+
+    private mutating func date(_ text: String, _ place: String) -> CalendarDate? {
+        if let date = CalendarDate(HabitFileRules.trimmed(text)) { return date }
+        found.problems.error(place, "has no date as YYYY-MM-DD")
+        return nil
+    }
+
+    private mutating func note(_ date: CalendarDate, _ value: String, _ note: String, _ place: String, of index: Int) {
         let text = HabitFileRules.trimmed(value)
-        guard let number = words[text] ?? Int(text), let known = entry(number, of: habits[index]) else {
+        guard let number = Self.words[text] ?? Int(text), let known = entry(number, of: habits[index]) else {
             return found.problems.error(place, "“\(text.prefix(20))” is none of Loop's values")
         }
         guard let entry = known else { return }

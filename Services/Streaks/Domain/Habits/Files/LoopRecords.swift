@@ -3,14 +3,14 @@ import Kernel
 /// What Loop's habits become.
 extension LoopImport {
     mutating func makeRecords() {
-        var taken: Set<String> = []
+        var taken = TakenNames()
         for index in habits.indices {
             let place = HabitFileProblems.place("Habits.csv", habits[index].line)
             let name = habits[index].name
             if name.count > HabitFileRules.nameLength {
                 found.problems.warning(place, "the name is cut off after \(HabitFileRules.nameLength) characters")
             }
-            habits[index].record.name = HabitFileRules.unique(habits[index].record.name, taken: &taken)
+            habits[index].record.name = taken.take(habits[index].record.name, most: HabitFileRules.nameLength)
             found.habits.append(record(habits[index], place))
         }
     }
