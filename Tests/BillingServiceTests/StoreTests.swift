@@ -173,7 +173,8 @@ struct StoreTests {
             #expect(await reason { _ = try await buy(world, "freeze") } == "UNAVAILABLE")
             world.clock.advance(by: .hours(3))
             world.others.refuse(nil)
-            let id = try #require(try await world.database.query("SELECT id FROM purchase").first).decode(as: PurchaseID.self)
+            let row = try await world.database.query("SELECT id FROM purchase").first
+            let id = try #require(row).decode(as: PurchaseID.self)
             _ = try await world.purchases.end(of: id, context: World.context(ann))
             // A webhook that comes late.
             let freeze: [String: Any] = ["product_id": "streak_freeze", "purchased_at_ms": bought.milliseconds]

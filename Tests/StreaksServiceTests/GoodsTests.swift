@@ -63,7 +63,7 @@ struct GoodsTests {
         }
     }
 
-    @Test func `a freeze that was paid for before midnight keeps the date, although it is granted after a day and twice`() async throws {
+    @Test func `a freeze that was paid for before midnight keeps the date, however late it is granted`() async throws {
         try await withCheckIns { life in
             // The one of the beginning and those that are earned are used up.
             try await life.live(3)

@@ -83,6 +83,32 @@ struct RestoredAccountTests {
         }
     }
 
+    @Test(arguments: [AccountStatus.suspended, .banned])
+    func `an account that an administrator shuts without a report loses its streaks, also the free date keeps none (SO-9)`(
+        _ status: AccountStatus
+    ) async throws {
+        try await withTyped { world in
+            try await world.recordDaily(5...8)
+            for version in [2, 3] as [Int64] {
+                let state = ProfileState(
+                    userID: world.ann,
+                    version: version,
+                    username: "ann",
+                    displayName: "Ann",
+                    timeZone: "UTC",
+                    status: status,
+                    timeZoneSince: moment("2026-01-01T00:00:00Z")
+                )
+                try await world.consume(ProfileChanged(userID: world.ann, profile: state))
+            }
+            try await world.go(to: "2026-01-10T12:00:00Z")
+            let streak = try await world.streak()
+            #expect(streak.currentStreak == 0 && streak.longestStreak == 4, "\(streak)")
+            let broken = try await world.events(SoloStreakBroken.self)
+            #expect(broken.map(\.reason) == [.moderation] && broken.map(\.missedDate) == [day("2026-01-08")], "\(broken)")
+        }
+    }
+
     @Test func `a ban while the account was deleted ends them for good`() async throws {
         try await withTyped { world in
             try await world.recordDaily(5...8)

@@ -92,7 +92,8 @@ struct TeamTests {
             let leftAt = moment("2026-05-01T23:59:50Z")
             if isDeleted {
                 let handlers = AccountConsumers(writer: teams.core.writer).handlers
-                try await world.consume(AccountDeleted(userID: dan, deletedAt: leftAt, purgeAt: leftAt + .days(30)), by: handlers)
+                let deleted = AccountDeleted(userID: dan, deletedAt: leftAt, purgeAt: leftAt + .days(30))
+                try await world.consume(deleted, by: handlers)
             } else {
                 try await teams.set(Self.circle, 2, [ann, ben, cem], changedAt: leftAt)
             }

@@ -28,7 +28,8 @@ struct ExactErrorTests {
 
     @Test func `what is wrong with fields is a sentence, as published`() {
         let error = ServiceError.validation([
-            .init(field: "mood_score", message: "must be between 1 and 10"), .init(field: "energy_level", message: "7 is too much"),
+            .init(field: "mood_score", message: "must be between 1 and 10"),
+            .init(field: "energy_level", message: "7 is too much"),
         ])
         #expect(json(error).contains(#""details":{"mood_score":"Must be between 1 and 10","energy_level":"7 is too much"}"#))
     }

@@ -131,7 +131,8 @@ extension JSONText {
                 guard known.insert(name).inserted else { continue }
                 out.member(name) { out in
                     if ErrorEnvelope.isLiteral(detail.message) { return out.raw(detail.message) }
-                    out.string(areSentences ? detail.message.prefix(1).uppercased() + detail.message.dropFirst() : detail.message)
+                    let message = detail.message
+                    out.string(areSentences ? message.prefix(1).uppercased() + message.dropFirst() : message)
                 }
             }
         }

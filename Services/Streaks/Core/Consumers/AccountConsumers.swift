@@ -30,9 +30,14 @@ struct AccountConsumers: Sendable {
     }
 
     /// Another zone moves deadlines (SD-3). A deleted account has none; its last profile may come after its erasure.
+    ///
+    /// An account that is shut loses its streaks, also where an administrator has done it without a report (SO-9).
     func profileChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
         guard profile.status != .deleted else { return }
         try await zoneChanged(profile, work)
+        if profile.status == .suspended || profile.status == .banned {
+            try await breakAll(of: profile.userID, isForGood: profile.status == .banned, work)
+        }
         // After the streaks' locks, in the order every transaction locks.
         try await writer.clockChanged(of: profile.userID, work)
     }

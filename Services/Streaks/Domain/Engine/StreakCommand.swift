@@ -121,7 +121,11 @@ extension StreakChange {
     public var lastingEffects: [StreakEffect] {
         var lasting: [StreakEffect] = []
         for effect in effects {
-            if let place = lasting.lastIndex(where: effect.takesBack) { lasting.remove(at: place) } else { lasting.append(effect) }
+            if let place = lasting.lastIndex(where: effect.takesBack) {
+                lasting.remove(at: place)
+            } else {
+                lasting.append(effect)
+            }
         }
         return lasting
     }
