@@ -162,6 +162,28 @@ import Testing
         #expect(life.state?.habit?.startsOn == day("2026-05-10") && life.days.count == 1)
     }
 
+    @Test func `Edits come to the same at once and one by one, also where they move the start`() throws {
+        let (early, skipped) = (day("2026-05-08"), day("2026-05-09"))
+        let edits: [HabitEdit] = [.delete(id(1), on: early), .skip(skipped), .complete(id(2), on: early, nil), .skip(skipped)]
+        var refusals: [[Int]] = []
+        for isOneByOne in [false, true] {
+            var life = Self.life(from: "2026-05-10")
+            try life.edit("2026-05-10T12:00:00Z", .complete(id(1), on: early, nil))
+            var refused: [Int] = []
+            if isOneByOne {
+                for (index, edit) in edits.enumerated() {
+                    let change = try life.act("2026-05-10T13:00:00Z", .edit([edit], earliest: nil))
+                    if change.refused[0]?.reason == "DATE_NOT_DUE" { refused.append(index) }
+                }
+            } else {
+                let change = try life.act("2026-05-10T13:00:00Z", .edit(edits, earliest: nil))
+                refused = change.refused.filter { $0.value.reason == "DATE_NOT_DUE" }.map(\.key).sorted()
+            }
+            refusals.append(refused)
+        }
+        #expect(refusals == [[1], [1]])
+    }
+
     @Test func `Dates that take completions`() throws {
         var life = Self.life(.weekdays([1]), from: "2026-01-05")
         func refused(_ edit: HabitEdit, earliest: CalendarDate? = nil) throws -> String? {

@@ -106,6 +106,8 @@ extension StreakLedger {
                 }
             } else {
                 edited.refused[index] = apply(edit.renamed(names), calendar)
+                // Edits come to the same at once and one by one: what follows may be before the start now.
+                if isWhole, edit.date == habit?.startsOn, contributions[edit.date] == nil { findStart() }
             }
         }
         if isWhole { findStart() }
