@@ -171,6 +171,8 @@ private struct SyncLife {
 
     private mutating func call(_ request: SyncRequest) async throws -> SyncReply {
         world.clock.advance(by: .seconds(1))
+        // A request may have several, as when its changes do not fit into one transaction.
+        model.sequence = try await sequence()
         let expected = model.take(request, today: today)
         let reply: SyncReply
         do { reply = try await world.sync(request) } catch let error as ServiceError {
@@ -192,6 +194,12 @@ private struct SyncLife {
         if reply.epoch != model.epoch { note("epoch \(reply.epoch), not \(model.epoch)") }
         if reply.earliestDate != model.earliest(of: request.deviceID) { note("earliest date \(reply.earliestDate)") }
         return reply
+    }
+
+    /// The number of the newest change.
+    private func sequence() async throws -> Int64 {
+        let rows = try await world.database.query("SELECT sequence FROM habit_account WHERE user_id = \(world.user)")
+        return try rows.first?.decode(as: Int64.self) ?? 0
     }
 
     private mutating func count(_ result: SyncResult) {

@@ -74,7 +74,7 @@ struct SyncModel {
     var answers: [String: String] = [:]
     var lastSyncs: [String: CalendarDate] = [:]
     var epoch: Int32 = 1
-    /// The number of the newest change: each request with changes, and each restore, has one; so has the first request of all.
+    /// The number of the newest change, as the server counts them: each request with changes, and each restore, has at least one.
     var sequence: Int64 = 0
     let isPremium: Bool
 
