@@ -266,7 +266,9 @@ struct BoardServiceTests {
                         status: .suspended,
                         timeZoneSince: world.world.clock.now()
                     )
-                )
+                ),
+                // The board is read before the streak has broken.
+                by: [world.world.service.core.profiles.handler()]
             )
             let board = try await world.board(user(4), .global, limit: 10)
             #expect(board.leaderboard.map(\.rank) == [1, 3, 4, 5, 7, 8, 9, 10])
