@@ -83,8 +83,8 @@ private struct Recorder: LogHandler {
 @Suite("A service's replica", .serialized, .timeLimit(.minutes(10)))
 struct HostTests {
     private static let order = [
-        "spans", "loop", "database", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag", "jetstream",
-        "requests",
+        "spans", "loop", "database", "clock check", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag",
+        "jetstream", "requests",
     ]
 
     private func host(
@@ -164,8 +164,8 @@ struct HostTests {
         let host = try host(postgres, nats, fails: true, lines)
         await #expect(throws: TestModule.Broken.self) { try await host.start() }
         #expect(!host.isReady)
-        #expect(lines.parts("started") == ["spans", "loop", "database", "bus", "presence"])
-        #expect(lines.parts("stopped") == ["presence", "bus", "database", "loop", "spans"])
+        #expect(lines.parts("started") == ["spans", "loop", "database", "clock check", "bus", "presence"])
+        #expect(lines.parts("stopped") == ["presence", "bus", "clock check", "database", "loop", "spans"])
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
         #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "no service answers")
