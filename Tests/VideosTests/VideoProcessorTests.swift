@@ -82,7 +82,7 @@ final class VideoProcessorTests: Sendable {
         #expect(made.video.poster.starts(with: [0xFF, 0xD8, 0xFF]))
     }
 
-    @Test func `the texts in the headers of Vorbis are erased, and it is heard all the same`() async throws {
+    @Test func `the texts in the headers of Vorbis are erased, and it plays all the same`() async throws {
         let upload = try await SampleVideo.made(
             [
                 "-f", "lavfi", "-i", "testsrc=size=64x64:rate=10", "-f", "lavfi", "-i", "sine=frequency=440", "-t", "1",

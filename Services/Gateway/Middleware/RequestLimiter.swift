@@ -24,7 +24,7 @@ final class RequestLimiter: Sendable {
 
     /// - Parameters:
     ///   - limit: places of each kind.
-    ///   - isShared: whether addresses are told apart.
+    ///   - isShared: whether each address has its own share.
     init(limit: Int, isShared: Bool) {
         self.limit = limit
         // Few places are not worth dividing.
