@@ -70,7 +70,6 @@ extension BlobStore {
         }
         return try await body(bytes)
     }
-
 }
 
 extension ServiceError {

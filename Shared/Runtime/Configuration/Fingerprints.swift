@@ -1,3 +1,5 @@
+internal import Kernel
+
 extension Settings {
     /// What may be known of the values that every process must have alike, by key: 32 bits of each, from which a long secret cannot be found.
     ///
@@ -14,7 +16,7 @@ extension Settings {
 
     /// FNV-1a, folded to 32 bits.
     private static func fingerprint(of text: String) -> String {
-        let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let hash = StableHash.fnv1a(text.utf8)
         return String(UInt32(truncatingIfNeeded: hash ^ hash >> 32), radix: 16)
     }
 }
