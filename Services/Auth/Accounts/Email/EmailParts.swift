@@ -28,9 +28,8 @@ struct EmailParts {
         let limits = MailLimitRepository(database: environment.database)
         let base = try environment.settings.get(LinkSettings.publicURL)
         if base.isEmpty { environment.logger.warning("links in mails do not work: \(LinkSettings.publicURL.argument) is empty") }
-        let requested = WakeSignal()
         endpoints = EmailService.endpoints(
-            requestPasswordReset: RequestPasswordReset(mutations: mutations, requested: requested),
+            requestPasswordReset: RequestPasswordReset(mutations: mutations),
             resetPassword: ResetPassword(
                 accounts: core.accounts,
                 lifecycle: core.lifecycle,
@@ -70,7 +69,6 @@ struct EmailParts {
             mails: mails,
             links: MailLinks(base: base),
             notifications: MailClient(environment.bus),
-            requested: requested,
             work: environment.work,
             ids: environment.ids,
             logger: environment.logger

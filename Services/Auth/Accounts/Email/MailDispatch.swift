@@ -15,8 +15,6 @@ struct MailDispatch: Sendable {
     let mails: AccountMails
     let links: MailLinks
     let notifications: MailClient
-    /// Raised when a new password was asked for.
-    let requested: WakeSignal
     let work: UnitOfWorkFactory
     let ids: any IDSource
     let logger: Logger
@@ -26,7 +24,8 @@ struct MailDispatch: Sendable {
 
     var jobs: [Job] {
         [
-            Job("password_requests", every: .seconds(1), wokenBy: requested) { _ in try await answerRequests() },
+            // No request wakes it: while it makes a mail the answer would take longer, and show that there is an account.
+            Job("password_requests", every: .seconds(1)) { _ in try await answerRequests() },
             Job(
                 "pending_mails",
                 every: .seconds(1),

@@ -3,19 +3,15 @@ internal import AuthCore
 internal import AuthDomain
 internal import Bus
 internal import Kernel
-internal import Outbox
 internal import ServiceRuntime
 
 /// Notes that a new password is asked for (AU-13). Whether an account has the address is not looked up here but by a job, so that neither the
 /// answer nor its time says so; the limits count an address whether an account has it or not.
 struct RequestPasswordReset: MutationHandler {
     let mutations: Mutations
-    /// Wakes the job that looks up the account.
-    let requested: WakeSignal
 
     func handle(_ request: RequestPasswordResetRequest, _ context: CallContext) async throws -> Once<RequestPasswordResetReply> {
-        try await mutations.once(context, request) { [requested] work in
-            work.whenEnded { requested.wake() }
+        try await mutations.once(context, request) { work in
             let client = context.clientAddress.map { [MailLimitRepository.Key.client($0)] } ?? []
             try await MailLimitRepository.require([.mailbox(request.email)] + client, now: work.now, work.sql)
             let key = AccountRepository.key(ofEmail: request.email)
