@@ -1,5 +1,6 @@
 public import AuthAPI
 public import Bus
+public import CommonAPI
 public import Database
 public import Kernel
 public import Outbox
@@ -190,6 +191,25 @@ public struct ProfileReplica: Sendable {
         )
     }
 
+    /// Joins what is known of the users of other rows, for a statement of the service that shows many.
+    ///
+    /// - Parameter user: an expression with a row's user.
+    public static func join(_ user: Query) -> Query { "LEFT JOIN profile_replica joined ON joined.user_id = \(user)" }
+
+    /// Columns of what is joined, for `JoinedProfile.init`.
+    public static let joinedColumns: Query = "joined.username, joined.display_name, joined.avatar_key, joined.status"
+
+    /// What every user may know of one who was joined.
+    public func summary(_ profile: JoinedProfile, of user: UserID) -> UserSummary {
+        guard profile.status == .active else { return .unavailable(user) }
+        return UserSummary(
+            userID: user,
+            username: profile.username,
+            displayName: profile.displayName,
+            avatarURL: avatars.url(profile.avatarKey)
+        )
+    }
+
     /// Stores what is newer than what is known. All by one statement in the order of ids: it takes all its locks, those of a service's
     /// triggers too, in one order, so that two of these never wait for each other in a ring.
     ///
@@ -226,6 +246,26 @@ public struct ProfileReplica: Sendable {
         WHERE known.version < EXCLUDED.version
         RETURNING user_id
         """
+    }
+}
+
+/// What is shown of a user, as a statement has joined it to another row.
+public struct JoinedProfile: Sendable {
+    fileprivate let username: String
+    fileprivate let displayName: String
+    fileprivate let avatarKey: String
+    fileprivate let status: AccountStatus
+
+    /// From a row; nil when the user is not known here.
+    ///
+    /// - Parameter place: of the first of `ProfileReplica.joinedColumns`.
+    /// - Throws: `DatabaseError`.
+    public init?(_ row: Row, at place: Int) throws {
+        guard let username = try row.get(at: place, as: String?.self) else { return nil }
+        self.username = username
+        displayName = try row.get(at: place + 1)
+        avatarKey = try row.get(at: place + 2)
+        status = AccountStatus(rawValue: try row.get(at: place + 3, as: Int32.self))
     }
 }
 

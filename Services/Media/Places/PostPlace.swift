@@ -5,6 +5,8 @@ internal import ServiceRuntime
 struct ListedPost: Sendable {
     let post: ShownPost
     let place: PostPlace
+    /// Whether its author's posts are withheld: it is not to be shown then.
+    let isWithheld: Bool
 }
 
 /// A place in a list of posts: that of the last one that was sent.

@@ -38,9 +38,10 @@ struct PostViews: Sendable {
     ///
     /// - Parameter reader: nil for a guest.
     func views(_ posts: [ShownPost], for reader: UserID?, _ context: CallContext) async throws -> [Post] {
-        let authors = try await profiles.profiles(Set(posts.map(\.user)), context: context)
+        let unknown = try await profiles.profiles(Set(posts.filter { $0.author == nil }.map(\.user)), context: context)
         return zip(posts, try links(of: posts, for: reader)).map { post, links in
-            view(post, by: authors[post.user]?.summary ?? .unavailable(post.user), links)
+            let author = post.author.map { profiles.summary($0, of: post.user) } ?? unknown[post.user]?.summary
+            return view(post, by: author ?? .unavailable(post.user), links)
         }
     }
 

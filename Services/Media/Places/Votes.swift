@@ -43,15 +43,16 @@ struct Votes: Sendable {
         return try await mutations.once(
             context,
             request,
-            loading: { work, _ in try VoteRepository.enqueueAuthor(of: post, for: user, work.sql) },
-            { work, author in
-                guard let author = try await author.rows().first?.decode(as: UserID.self) else {
-                    throw ServiceError.notFound("post")
-                }
+            loading: { work, key in
+                try VoteRepository.enqueue(vote, on: post, by: user, at: work.now, if: key.isNew, work.sql)
+            },
+            { _, voted in
+                guard let (author, counts) = try await VoteRepository.votes(voted) else { throw ServiceError.notFound("post") }
                 if vote != nil, author == user {
                     throw ServiceError(.failedPrecondition, "OWN_POST", "You cannot vote on a post of your own.")
                 }
-                let counts = try await VoteRepository.set(vote, on: post, by: user, at: work.now, work.sql)
+                // What became of the post between the two statements, such as the end of its hiding.
+                guard counts.own == vote else { throw ServiceError.unavailable("The post has just changed.") }
                 return VoteReply(
                     postID: post,
                     myVote: counts.own?.rawValue,

@@ -53,21 +53,20 @@ public struct Mutations: Sendable {
         return Once(try await answer(context, stored, isWhole: true, isolation) { .success(try await body($0)) }.reply())
     }
 
-    /// The same for a change whose reads are known beforehand: they are sent with the claim of the key, in one round trip.
+    /// The same for a change of which statements are known beforehand: they are sent with the claim of the key, in one round trip.
     ///
     /// - Parameters:
-    ///   - load: queues the reads and locks (`Transaction.enqueue`). They run also when the key turns out to be another's: whatever takes
-    ///     a lock must ask for its condition, which is true only for who has the key, so that a repeat is refused at once instead of
-    ///     waiting behind the first.
+    ///   - load: queues the statements (`Transaction.enqueue`). They run also when the request turns out to be a repeat, so that those which
+    ///     take a lock or change something must ask for the condition that `KeyCondition` has for them.
     ///   - body: the change, with what `load` has queued.
     public func once<Request: Message, Reply: Message, Loaded: Sendable>(
         _ context: CallContext,
         _ request: Request,
-        loading load: @escaping @Sendable (UnitOfWork, _ hasKey: Query) throws -> Loaded,
+        loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Reply
     ) async throws -> Once<Reply> {
         guard let stored = try StoredReply(context, request) else {
-            return Once(try await work.run(context) { try await body($0, try load($0, "true")) })
+            return Once(try await work.run(context) { try await body($0, try load($0, .withoutKey)) })
         }
         let answer = try await answer(context, stored, isWhole: true, .readCommitted, loading: load) { work, loaded in
             .success(try await body(work, loaded))
@@ -178,12 +177,12 @@ public struct Mutations: Sendable {
         _ stored: StoredReply,
         isWhole: Bool,
         _ isolation: Isolation,
-        loading load: @escaping @Sendable (UnitOfWork, _ hasKey: Query) throws -> Loaded,
+        loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Result<Reply, ServiceError>
     ) async throws -> StoredAnswer {
         try await work.run(context, isolation: isolation) { work in
             let claim = try stored.enqueueClaim(at: work.now, work.sql)
-            let loaded = try load(work, stored.hasKey)
+            let loaded = try load(work, stored.condition)
             if let known = try await stored.known(claim, at: work.now, work.sql) { return known }
             let answer: StoredAnswer
             switch try await body(work, loaded) {

@@ -1,7 +1,7 @@
 internal import Bus
 internal import CommonAPI
 internal import Crypto
-internal import Database
+public import Database
 internal import FoundationEssentials
 internal import Kernel
 internal import Wire
@@ -36,6 +36,18 @@ struct StoredAnswer: Sendable {
         guard isRefusal else { return try Reply(serialized: bytes) }
         throw try Status(serialized: bytes).refusal
     }
+}
+
+/// Conditions for statements that are sent with the claim of a request's idempotency key.
+public struct KeyCondition: Sendable {
+    /// Whether no other transaction has the key: for locks, so that a repeat is refused at once instead of waiting behind the first. Also true
+    /// for a repeat of what has been answered.
+    public let isHeld: Query
+    /// Whether the request has not been answered yet, and is not being answered by another transaction: for changes.
+    public let isNew: Query
+
+    /// Of a request without a key.
+    static let withoutKey = KeyCondition(isHeld: "true", isNew: "true")
 }
 
 /// The row of one idempotency key or operation.
@@ -114,8 +126,15 @@ struct StoredReply: Sendable {
         )
     }
 
-    /// A condition for statements behind the claim: whether this transaction has the key. Who has it may take it again.
-    var hasKey: Query { "pg_try_advisory_xact_lock(\(lock.0), \(lock.1))" }
+    /// For statements behind the claim.
+    var condition: KeyCondition {
+        KeyCondition(
+            // Who has it may take it again.
+            isHeld: "pg_try_advisory_xact_lock(\(lock.0), \(lock.1))",
+            // Only the transaction that has claimed it sees it without an answer.
+            isNew: "EXISTS (SELECT FROM stored_reply WHERE \(isThis) AND reply IS NULL)"
+        )
+    }
 
     /// What came of a claim.
     ///

@@ -130,6 +130,9 @@ import Testing
             #expect(try await authors(50) == [6])
             #expect(try await authors(51) == [4, 5, 6])
             #expect(try await authors(1) == [4, 5, 6], "hidden from its author's map too")
+            // Its cells are large, so that the posts lie in one inside it.
+            let pages = ListPostsRequest(limit: 1, bbox: "-10,-10,30,30")
+            #expect(try await authors(51, pages) == [4, 5, 6])
             #expect(try await authors(1, ListPostsRequest(mine: true)) == [1], "and listed among their own")
             #expect(try await authors(51, ListPostsRequest(author: PlaceWorld.user(1))) == [])
             #expect(try await authors(50, ListPostsRequest(author: PlaceWorld.user(4))) == [])
@@ -139,6 +142,11 @@ import Testing
                 #expect(try await (world.find(post, for: 50) != nil) == (author == 6), "\(author)")
             }
             #expect(try await world.find(try #require(posts[1]), for: 1)?.hidden == true)
+            // Of a crowded area pages are read with the withheld ones, and anew when there are any.
+            try await world.withhold(6)
+            #expect(try await world.list(pages, for: 51, few: few).posts.map(\.id) == [posts[5]])
+            #expect(try await authors(51, pages) == [4, 5])
+            #expect(try await authors(nil, pages) == [4, 5])
         }
     }
 

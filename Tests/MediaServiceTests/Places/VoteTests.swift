@@ -71,19 +71,55 @@ import Testing
         }
     }
 
+    /// A vote of a user that is not committed. - Returns: what its transaction sees.
+    private func votes(of voter: UInt64, on post: PostID, _ world: PlaceWorld, _ sql: Transaction) async throws -> VoteCounts {
+        let user = PlaceWorld.user(voter)
+        let queued = try VoteRepository.enqueue(.up, on: post, by: user, at: world.clock.now(), if: "true", sql)
+        return try #require(try await VoteRepository.votes(queued)).1
+    }
+
     @Test func `a voter waits for no other voter on the same post, nor for the job that counts`() async throws {
         try await PlaceWorld.with { world in
             let post = try await world.pin(1, at: 1, 1)
             try await world.vote(.up, on: post, by: 50)
             try await world.database.transaction { sql in
                 // A voter and a counting job that do not end.
-                let open = try await VoteRepository.set(.up, on: post, by: PlaceWorld.user(2), at: world.clock.now(), sql)
+                let open = try await votes(of: 2, on: post, world, sql)
                 #expect(open.up == 2)
                 _ = try await sql.query("SELECT up FROM place_post WHERE id = \(post) FOR NO KEY UPDATE")
                 for voter in UInt64(3)...10 { try await world.vote(.down, on: post, by: voter) }
                 #expect(try await votes(world, post) == [1, 8], "what is not committed is not counted")
             }
             #expect(try await votes(world, post) == [2, 8])
+        }
+    }
+
+    @Test func `a voter does not wait while the job changes posts`() async throws {
+        try await PlaceWorld.with(poolSize: 4) { world in
+            let post = try await world.pin(1, at: 1, 1)
+            @Sendable func all(_ vote: Vote) async throws {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for voter in UInt64(2)...33 { group.addTask { try await world.vote(vote, on: post, by: voter) } }
+                    try await group.waitForAll()
+                }
+            }
+            // Each connection has a row of votes.
+            try await all(.up)
+            let counting = try await world.database.transaction { sql in
+                _ = try await sql.query("SELECT up FROM place_post WHERE id = \(post) FOR NO KEY UPDATE")
+                let counting = Task { try await world.countVotes() }
+                try await eventually("the job waits for the post") {
+                    try await world.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
+                }
+                #expect(try await votes(world, post) == [32, 0])
+                try await all(.down)
+                #expect(try await votes(world, post) == [0, 32])
+                return counting
+            }
+            try await counting.value
+            try await world.countVotes()
+            #expect(try await votes(world, post) == [0, 32])
+            #expect(try await world.count("place_vote_tally") == 0)
         }
     }
 
@@ -102,9 +138,7 @@ import Testing
         try await PlaceWorld.with { world in
             let post = try await world.pin(1, by: 1, at: 1, 1)
             let deletion = try await world.database.transaction { sql in
-                let author = try VoteRepository.enqueueAuthor(of: post, for: PlaceWorld.user(2), sql)
-                _ = try await VoteRepository.set(.up, on: post, by: PlaceWorld.user(2), at: world.clock.now(), sql)
-                #expect(try await author.rows().count == 1)
+                #expect(try await votes(of: 2, on: post, world, sql).own == .up)
                 if !byPurge { try await world.remove(post) }
                 let deletion = Task { try await deleteRows(world, of: post, byPurge: byPurge) }
                 // It reaches the rows of the post, and waits there.

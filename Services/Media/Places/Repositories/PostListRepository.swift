@@ -37,9 +37,10 @@ struct PostListRepository: Sendable {
         let area = search.author == nil ? search.box.map { Area(search, $0) } : nil
         // Most maps are of places with many posts: these are read at once, without a look at how many there are.
         if let area, area.isLikelyCrowded {
-            let crowded = statement.inCells(area.cells, limit: limit, onlyIfCrowded: true)
-            let posts = try await self.posts(crowded, statement, limit: limit)
-            guard posts.isEmpty else { return posts }
+            let all = PostListStatement(search: search, reader: reader, place: place, hasWithheld: true)
+            let crowded = all.inCells(area.cells, limit: limit, onlyIfCrowded: true)
+            let posts = try await self.posts(crowded, all, limit: limit)
+            guard posts.isEmpty || posts.contains(where: \.isWithheld) else { return posts }
         }
         return try await posts(try await source(statement, area, limit: limit), statement, limit: limit)
     }
@@ -49,7 +50,7 @@ struct PostListRepository: Sendable {
         let order: Query = statement.search.order == .score ? "rank DESC, id DESC" : "posted_at DESC, id DESC"
         let page: Query = "SELECT * FROM (\(found)) AS found ORDER BY \(order) LIMIT \(limit)"
         let rows = try await database.query(
-            "\(statement.unseenAuthors) \(Self.selection(page, for: reader)) ORDER BY \(order)"
+            "\(statement.unseenAuthors) \(Self.selection(page, for: reader, isWithheld: statement.isWithheld)) ORDER BY \(order)"
         )
         return try rows.map { row in
             let post = try ShownPost(row)
@@ -61,7 +62,8 @@ struct PostListRepository: Sendable {
                     postedAt: post.postedAt,
                     rankedAt: statement.place?.rankedAt ?? readAt,
                     id: post.id
-                )
+                ),
+                isWithheld: try row.get(at: 26)
             )
         }
     }
@@ -148,15 +150,19 @@ struct PostListRepository: Sendable {
         """
 
     /// Posts with all their votes and the reader's own, for `ShownPost.init`.
-    private static func selection(_ posts: Query, for reader: UserID?) -> Query {
+    ///
+    /// - Parameter isWithheld: whether the author's posts are withheld, for an author of `page`.
+    private static func selection(_ posts: Query, for reader: UserID?, isWithheld: Query = "false") -> Query {
         """
         SELECT page.id, page.user_id, page.caption, page.latitude, page.longitude, page.position_precision, page.captured_at,
             page.posted_at, page.width, page.height, page.is_hidden, page.country_code, page.country, page.city, page.video_format,
             page.video_length, page.rank, statement_timestamp() AS read_at,
             page.up + pending.up::bigint AS up, page.down + pending.down::bigint AS down,
             EXISTS (SELECT FROM place_report r WHERE r.post_id = page.id AND r.user_id = \(reader)) AS is_reported,
-            (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote
+            (SELECT v.vote FROM place_vote v WHERE v.post_id = page.id AND v.user_id = \(reader)) AS vote,
+            \(ProfileReplica.joinedColumns), \(isWithheld) AS is_withheld
         FROM (\(posts)) AS page CROSS JOIN LATERAL (\(VoteRepository.pending("page.id"))) AS pending
+            \(ProfileReplica.join("page.user_id"))
         """
     }
 }
@@ -186,7 +192,8 @@ extension ShownPost {
             ),
             video: try row.get(at: 14, as: String?.self).flatMap(StoredVideoFormat.init).map {
                 PostVideo(format: $0, milliseconds: try row.get(at: 15, as: Int64?.self) ?? 0)
-            }
+            },
+            author: try JoinedProfile(row, at: 22)
         )
     }
 }

@@ -1,6 +1,7 @@
 internal import Database
 internal import Kernel
 internal import MediaDomain
+internal import Replicas
 
 /// A post's row, whatever has become of it.
 struct StoredPost: Sendable {
@@ -41,6 +42,8 @@ struct ShownPost: Sendable {
     let votes: VoteCounts
     /// nil for a photo.
     var video: PostVideo?
+    /// nil for an author who is not known here yet.
+    var author: JoinedProfile?
 }
 
 /// Posts by their ids.

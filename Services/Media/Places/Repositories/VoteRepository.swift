@@ -26,60 +26,83 @@ struct VoteRepository: Sendable {
         """
     }
 
-    /// Queues the question who has written a post; without an answer when the user may not see it. Until the transaction ends the post is not
-    /// deleted.
-    static func enqueueAuthor(of post: PostID, for user: UserID, _ sql: Transaction) throws -> QueuedStatement {
-        // The next statement sees what was committed while this one waited.
-        try sql.enqueue("SELECT pg_advisory_xact_lock_shared(\(voters)) FROM place_post p WHERE p.id = \(post)")
-        return try sql.enqueue(
-            "SELECT p.user_id FROM place_post p WHERE p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))"
-        )
-    }
-
-    /// Sets the vote of a user, or takes it back (nil). - Returns: the votes after it.
-    static func set(_ vote: Vote?, on post: PostID, by user: UserID, at now: Instant, _ sql: Transaction) async throws
-        -> VoteCounts
-    {
+    /// Queues the setting of a user's vote, or its taking back (nil): nothing changes when the user may not see the post, or votes on one of
+    /// their own. Until the transaction ends the post is not deleted.
+    ///
+    /// - Parameter condition: where it is false, nothing changes either.
+    /// - Returns: for `votes`.
+    static func enqueue(
+        _ vote: Vote?,
+        on post: PostID,
+        by user: UserID,
+        at now: Instant,
+        if condition: Query,
+        _ sql: Transaction
+    ) throws -> QueuedStatement {
+        let shown: Query = "p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))"
+        // A deletion that was committed while this one waited is seen by the last statement only, which then has no votes.
+        let locked: Query = "\(shown) AND pg_advisory_xact_lock_shared(\(voters)) IS NOT NULL"
         if let vote {
             try sql.enqueue(
                 """
-                INSERT INTO place_vote AS known (post_id, user_id, vote, voted_at) VALUES (\(post), \(user), \(vote.number), \(now))
+                INSERT INTO place_vote AS known (post_id, user_id, vote, voted_at)
+                SELECT p.id, \(user), \(vote.number), \(now) FROM place_post p WHERE \(locked) AND p.user_id <> \(user) AND \(condition)
                 ON CONFLICT (post_id, user_id) DO UPDATE SET vote = EXCLUDED.vote, voted_at = EXCLUDED.voted_at
                 WHERE known.vote <> EXCLUDED.vote
                 """
             )
         } else {
-            try sql.enqueue("DELETE FROM place_vote WHERE post_id = \(post) AND user_id = \(user)")
+            try sql.enqueue(
+                """
+                DELETE FROM place_vote WHERE post_id = \(post) AND user_id = \(user)
+                    AND EXISTS (SELECT FROM place_post p WHERE \(locked)) AND \(condition)
+                """
+            )
         }
-        let row = try await sql.query(
+        return try sql.enqueue(
             """
-            SELECT p.up + pending.up::bigint, p.down + pending.down::bigint
-            FROM place_post p, LATERAL (\(pending("p.id"))) AS pending WHERE p.id = \(post)
+            SELECT p.user_id, p.up + pending.up::bigint, p.down + pending.down::bigint,
+                (SELECT v.vote FROM place_vote v WHERE v.post_id = p.id AND v.user_id = \(user))
+            FROM place_post p, LATERAL (\(pending("p.id"))) AS pending WHERE \(shown)
             """
-        ).first
-        guard let row else { throw ServiceError.notFound("post") }
-        let (up, down) = try row.decode(as: (Int64.self, Int64.self))
-        return VoteCounts(up: up, down: down, own: vote)
+        )
+    }
+
+    /// Who has written the post, and its votes after the change; nil when the user may not see it.
+    static func votes(_ queued: QueuedStatement) async throws -> (author: UserID, VoteCounts)? {
+        guard let row = try await queued.rows().first else { return nil }
+        let (author, up, down, own) = try row.decode(as: (UserID.self, Int64.self, Int64.self, Int16?.self))
+        return (author, VoteCounts(up: up, down: down, own: Vote(number: own)))
     }
 
     /// Adds what votes have changed to the counts of their posts, and ranks these anew. A list that was begun before goes on with
     /// the scores of before: they are kept.
+    ///
+    /// In two transactions: a voter waits while the row of its connection is taken, and posts that are not in memory take time to change.
     ///
     /// - Parameters:
     ///   - most: rows at most.
     ///   - score: of a post with these votes.
     /// - Returns: how many rows were added.
     func count(most: Int, score: (_ up: Int64, _ down: Int64, _ postedAt: Instant) -> Double) async throws -> Int {
+        let found = try await database.query(
+            """
+            WITH taken AS (DELETE FROM place_vote_tally WHERE (post_id, connection) IN
+                (SELECT post_id, connection FROM place_vote_tally ORDER BY post_id, connection LIMIT \(most) FOR UPDATE SKIP LOCKED)
+                RETURNING post_id, up, down)
+            INSERT INTO place_vote_tally (post_id, connection, up, down)
+            SELECT post_id, -pg_backend_pid(), sum(up), sum(down) FROM taken GROUP BY post_id
+            RETURNING post_id, connection, (SELECT count(*) FROM taken)
+            """
+        ).map { try $0.decode(as: (PostID.self, Int32.self, Int64.self)) }
+        guard let (_, batch, rows) = found.first else { return 0 }
         try await database.transaction { sql in
+            // Those that another run has taken since are counted by it.
             let taken = try await sql.query(
                 """
-                WITH taken AS (DELETE FROM place_vote_tally WHERE (post_id, connection) IN
-                    (SELECT post_id, connection FROM place_vote_tally ORDER BY post_id, connection LIMIT \(most) FOR UPDATE SKIP LOCKED)
-                    RETURNING post_id, up, down)
-                SELECT post_id, sum(up)::bigint, sum(down)::bigint, count(*) FROM taken GROUP BY post_id
+                DELETE FROM place_vote_tally WHERE post_id = ANY(\(found.map(\.0))) AND connection = \(batch) RETURNING post_id, up, down
                 """
-            ).map { try $0.decode(as: (PostID.self, Int64.self, Int64.self, Int64.self)) }
-            guard !taken.isEmpty else { return 0 }
+            ).map { try $0.decode(as: (PostID.self, Int64.self, Int64.self)) }
             let changes = Dictionary(taken.map { ($0.0, (up: $0.1, down: $0.2)) }, uniquingKeysWith: { first, _ in first })
             let posts = try await sql.query(
                 """
@@ -90,8 +113,8 @@ struct VoteRepository: Sendable {
                 changes[id].map { (id, up + $0.up, down + $0.down, score(up + $0.up, down + $0.down, postedAt)) }
             }
             try await Self.store(counted, sql)
-            return Int(taken.reduce(0) { $0 + $1.3 })
         }
+        return Int(rows)
     }
 
     /// A new score counts two seconds from now on: what a list read before this transaction ended stays true.
