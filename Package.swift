@@ -124,7 +124,7 @@ let cLibraries: [Target] =
         .target(name: "CVips", path: "Shared/CVips"), .target(name: "CBoundedProcess", path: "Shared/CBoundedProcess"),
         .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
-    ] + ["CEpoll", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
+    ] + ["CEpoll", "CMalloc", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
 
 let sharedModules: [Target] = [
     shared("Kernel"), shared("Wire", ["Kernel", "CProtobufC"]), shared("Loop", ["CEpoll"]),
@@ -139,7 +139,7 @@ let sharedModules: [Target] = [
     shared(
         "Runtime",
         [
-            "Kernel", "Wire", "Loop", "Bus", hummingbird, logging,
+            "Kernel", "Wire", "Loop", "Bus", "CMalloc", hummingbird, logging,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ] + nio

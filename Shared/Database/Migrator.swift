@@ -38,7 +38,8 @@ public struct MigrationSet: Sendable {
 ///
 /// The sequence, in one session: create the schema if it is missing; lock it with an advisory lock, so that replicas that start
 /// together wait for each other; create the table `schema_migrations` if it is missing; compare applied with known migrations;
-/// apply missing ones, each in a transaction with its row. After a failure, earlier ones stay applied.
+/// apply missing ones, each in a transaction with its row. After a failure, earlier ones stay applied. In the end tables without a setting of
+/// their own get `vacuum_truncate` off.
 ///
 /// Versions above the known ones are ignored: a newer release applied them, and a migration is compatible with the release before
 /// it.
@@ -89,8 +90,25 @@ public struct Migrator: Sendable {
             for (step, checksum) in zip(steps, try await checksums(session)) {
                 try await migrate(step, checksum, applied[step.scope] ?? [:], session)
             }
+            try await session.run(script: Self.keepingPages)
         }
     }
+
+    /// To give empty pages at the end of a table back to the file system, vacuum locks out all who read or write it, for some hundred
+    /// milliseconds. Most tables grow again soon: `VACUUM (TRUNCATE)` does it for the others.
+    private static let keepingPages = """
+        DO $$
+        DECLARE
+            name text;
+        BEGIN
+            FOR name IN SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+                AND pg_has_role(relowner, 'USAGE')
+                AND NOT EXISTS (SELECT FROM unnest(reloptions) AS option WHERE option LIKE 'vacuum_truncate=%') ORDER BY relname
+            LOOP
+                EXECUTE format('ALTER TABLE %I SET (vacuum_truncate = false, toast.vacuum_truncate = false)', name);
+            END LOOP;
+        END $$
+        """
 
     private struct Step {
         let scope: String

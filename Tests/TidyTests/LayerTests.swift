@@ -33,6 +33,7 @@ struct LayerTests {
         "CProtobufC": ["Shared/Wire/", "Proto/"],
         "CContracts": ["Shared/Wire/", "Proto/"],
         "CDescriptor": ["Proto/Generator/"],
+        "CMalloc": ["Shared/Runtime/"],
         "CSpawn": ["Shared/Processes/"],
         "CVips": ["Shared/Images/"],
         "CCrypt": ["Shared/Passwords/"],

@@ -103,6 +103,7 @@ public enum ProgramMain {
         try settings.checkAll()
         Scheduling.preferThroughput()
         OpenFiles.allowMany()
+        FreedMemory.keep()
         let logger = try Logger(service: P.name, settings: settings)
         let metrics = Metrics()
         let program = try P(settings: settings, logger: logger, metrics: metrics)
