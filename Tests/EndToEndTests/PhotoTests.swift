@@ -87,10 +87,14 @@ struct PhotoTests {
         #expect(beyond.status == 416)
         #expect(beyond.header("Content-Range") == "bytes */\(whole.body.count)")
 
-        let head = try await Installation.shared.value.http.send("HEAD", link)
-        #expect(head.status == 200)
-        #expect(head.header("Content-Length") == "\(whole.body.count)")
-        #expect(head.body.isEmpty)
+        // Only GET has ranges.
+        for range in [nil, "bytes=10-19", "bytes=\(whole.body.count)-"] {
+            let headers = range.map { [("Range", $0)] } ?? []
+            let head = try await Installation.shared.value.http.send("HEAD", link, headers: headers)
+            #expect(head.status == 200)
+            #expect(head.header("Content-Length") == "\(whole.body.count)")
+            #expect(head.body.isEmpty && head.header("Content-Range") == nil)
+        }
     }
 
     @Test func `a link that was tampered with leads nowhere`() async throws {

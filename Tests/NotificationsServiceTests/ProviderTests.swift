@@ -46,6 +46,7 @@ struct ProviderTests {
             try world.expo.behave(#"{"slow": 0.05}"#)
             world.clock.advance(by: .seconds(60))
             let start = ContinuousClock.now
+            let began = try #require(try await world.database.query("SELECT clock_timestamp()").first?.decode(as: Instant.self))
             // As several replicas.
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<12 { tasks.addTask { try await world.run("pushes") } }
@@ -54,8 +55,9 @@ struct ProviderTests {
             try await handOver(world)
             #expect(count(try world.expo.pushes) == Dictionary(uniqueKeysWithValues: tokens.map { ($0, 1) }))
             let requests = try world.expo.requests
-            // On a busy machine requests may bunch together.
-            #expect(requests.filter { $0.status != 200 }.count <= 2, "\(requests.map(\.status))")
+            // 500 in a second, from the first one on. On a busy machine they may still arrive together, and the provider then refuses some.
+            let reserved = try await world.database.query("SELECT free_at FROM push_provider").first?.decode(as: Instant.self)
+            #expect(try #require(reserved) >= began + .milliseconds(2_400))
             #expect(requests.allSatisfy { ($0.count ?? 0) <= 100 && $0.most_open <= 6 })
             // The provider takes 600 in a second.
             #expect(ContinuousClock.now - start > .seconds(1))

@@ -57,7 +57,9 @@ struct MediaRoute: Sendable {
         if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
             return Response(status: .notModified, headers: headers)
         }
-        let range = ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag, size: info.size)
+        // Ranges are defined for GET only (RFC 9110 §14.2).
+        let asked = request.method == .get ? request.headers[.range] : nil
+        let range = ByteRange.parse(asked, ifRange: request.headers[.ifRange], tag: tag, size: info.size)
         let part: Range<Int64>?
         switch range {
         case .unsatisfiable:
