@@ -100,9 +100,10 @@ struct AdminOperationTests {
         let own = try await eve.export().json
         #expect(document.names == own.names && document["user_id"].string == eve.id)
         #expect(text.contains(eve.email) && document["auth"].names == own["auth"].names)
+        // Other administrators may have seen her in a list meanwhile.
         let actions = try await admin.get("/api/admin/actions?user_id=\(eve.id)").data["actions"].list
-        #expect(actions.map { $0["kind"].string } == ["export_account"])
-        #expect(actions.first?["detail"].string == "was given the document")
+        let exports = actions.filter { $0["kind"].string == "export_account" }
+        #expect(exports.map { $0["detail"].string } == ["was given the document"])
         let none = try await admin.get("/api/admin/accounts/00000000-0000-7000-8000-000000000000/export")
         #expect(none.status == 404 && none.code == "NOT_FOUND", "\(none.text)")
     }
