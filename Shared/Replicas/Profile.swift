@@ -31,14 +31,21 @@ public struct Profile: Sendable, Hashable {
     /// Whether the account can be found, befriended and shown.
     public var isVisible: Bool { status == .active }
 
-    /// What every user may know; of one who may not be seen (deleted, suspended, banned), only that the account exists.
+    /// What every user may know.
     public var summary: UserSummary {
-        guard isVisible else { return .unavailable(userID) }
-        return UserSummary(userID: userID, username: username, displayName: displayName, avatarURL: avatarURL)
+        .known(userID, status, username: username, displayName: displayName, avatarURL: avatarURL)
     }
 }
 
 extension UserSummary {
+    /// What every user may know of one; of one who may not be seen (deleted, suspended, banned), only that the account exists.
+    static func known(_ id: UserID, _ status: AccountStatus, username: String, displayName: String, avatarURL: String?)
+        -> UserSummary
+    {
+        guard status == .active else { return .unavailable(id) }
+        return UserSummary(userID: id, username: username, displayName: displayName, avatarURL: avatarURL)
+    }
+
     /// A user who may not be seen, whatever the reason: a list shows that there is an entry, and not whose.
     public static func unavailable(_ id: UserID) -> UserSummary {
         UserSummary(userID: id, displayName: "Unavailable account")

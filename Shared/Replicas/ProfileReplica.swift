@@ -201,9 +201,9 @@ public struct ProfileReplica: Sendable {
 
     /// What every user may know of one who was joined.
     public func summary(_ profile: JoinedProfile, of user: UserID) -> UserSummary {
-        guard profile.status == .active else { return .unavailable(user) }
-        return UserSummary(
-            userID: user,
+        .known(
+            user,
+            profile.status,
             username: profile.username,
             displayName: profile.displayName,
             avatarURL: avatars.url(profile.avatarKey)

@@ -4,7 +4,6 @@ internal import Bus
 internal import Kernel
 internal import Logging
 internal import NotificationsAPI
-internal import Outbox
 internal import Runtime
 internal import ServiceRuntime
 

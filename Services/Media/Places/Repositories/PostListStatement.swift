@@ -11,7 +11,7 @@ struct PostListStatement: Sendable {
     /// Of the post before; nil at the start.
     let place: PostPlace?
     /// Whether posts of authors whose posts are withheld may be among those of cells, marked. There are few of them, and a look at the author of
-    /// each post on the way to a page is a third of its time: who finds one reads the page anew without them.
+    /// each post on the way to a page is half of the index pages that it reads: who finds one reads the page anew without them.
     var hasWithheld = false
 
     /// When the list was ranked.
