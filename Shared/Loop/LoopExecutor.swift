@@ -35,7 +35,11 @@ public final class LoopExecutor: TaskExecutor {
 /// costs a system call: it is asked at the beginning of a turn, and after parts that took long.
 struct TaskTimer {
     private var used = threadNanoseconds()
-    private var last = monotonicNanoseconds()
+    /// When `used` was asked.
+    private var asked = monotonicNanoseconds()
+    private var last: UInt64
+
+    init() { last = asked }
 
     /// A part has ended.
     ///
@@ -44,9 +48,10 @@ struct TaskTimer {
         let now = monotonicNanoseconds()
         defer { last = now }
         guard now - last > LoopExecutor.longest else { return nil }
-        let before = used
-        used = threadNanoseconds()
-        return used - before > LoopExecutor.longest ? now : nil
+        // The parts before it, since `used` was asked, have used as much at most.
+        let (before, earlier) = (used, last - asked)
+        (used, asked) = (threadNanoseconds(), now)
+        return used - before > earlier + LoopExecutor.longest ? now : nil
     }
 }
 
