@@ -182,7 +182,7 @@ public final class Database: QueryExecutor {
         }
     }
 
-    private func reactor() throws -> Reactor {
+    func reactor() throws -> Reactor {
         guard case .running(let reactor) = phase.withLock({ $0 }) else { throw DatabaseError(.stopped) }
         return reactor
     }

@@ -10,6 +10,8 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
     /// The first value that could not be bound; thrown when the query is run.
     private(set) var failure: DatabaseError?
 
+    init(text: String, binds: Binds) { (self.text, self.binds) = (text, binds) }
+
     /// A statement without bound values.
     public init(stringLiteral text: String) {
         self.text = text
@@ -69,6 +71,8 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
             failure = failure ?? query.failure
             let inner = query.text.utf8
             var position = inner.startIndex
+            let before = binds.slots.count
+            binds.singleRows += query.binds.singleRows.map { before + $0.lowerBound..<before + $0.upperBound }
             for (index, slot) in query.binds.slots.enumerated() {
                 let mark = inner.index(inner.startIndex, offsetBy: slot.mark)
                 text += query.text[position..<mark]
@@ -113,6 +117,8 @@ struct Binds: Sendable {
 
     var slots: [Slot] = []
     var bytes: [UInt8] = []
+    /// The values of each `\(rows:)` that was given one row.
+    var singleRows: [Range<Int>] = []
 
     mutating func append<Value: PostgresValue>(_ type: PostgresType, _ value: Value?, mark: Int) throws(DatabaseError) {
         let offset = bytes.count

@@ -1,5 +1,8 @@
 /// Rows that a statement is given, a column after the other.
 extension Query {
+    /// What a single row is put between.
+    static let singleRow = (opening: "(VALUES (", closing: "))")
+
     /// One column of the rows that `\(rows:)` puts into a statement.
     public struct Column: Sendable {
         /// Of the array.
@@ -50,7 +53,8 @@ extension Query.StringInterpolation {
     /// - Parameter columns: all of one length.
     public mutating func appendInterpolation(rows columns: Query.Column...) {
         let isSingle = columns.allSatisfy { $0.count == 1 && $0.failure == nil }
-        text += isSingle ? "(VALUES (" : "unnest("
+        if isSingle { binds.singleRows.append(binds.slots.count..<binds.slots.count + columns.count) }
+        text += isSingle ? Query.singleRow.opening : "unnest("
         for (index, column) in columns.enumerated() {
             if index > 0 { text += ", " }
             failure = failure ?? column.failure
@@ -61,7 +65,7 @@ extension Query.StringInterpolation {
             }
             text += "$\(binds.slots.count)"
         }
-        text += isSingle ? "))" : ")"
+        text += isSingle ? Query.singleRow.closing : ")"
     }
 }
 

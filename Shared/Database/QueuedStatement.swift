@@ -9,11 +9,21 @@ public final class QueuedStatement: Sendable {
     }
 
     private let state = Mutex(State.open(waiting: []))
-    private let queue: StatementQueue
+    private let queue: any StatementSender
+    private let kind: StatementKind
     private let observer: (any DatabaseObserver)?
+    private let whenEnded: (@Sendable (Result<ResultBox, any Error>) -> Void)?
     private let queuedAt = monotonicNanoseconds()
 
-    init(_ queue: StatementQueue, observer: (any DatabaseObserver)?) { (self.queue, self.observer) = (queue, observer) }
+    /// - Parameter whenEnded: called with the answer; must not block.
+    init(
+        _ queue: any StatementSender,
+        _ kind: StatementKind = .statement,
+        observer: (any DatabaseObserver)?,
+        whenEnded: (@Sendable (Result<ResultBox, any Error>) -> Void)? = nil
+    ) {
+        (self.queue, self.kind, self.observer, self.whenEnded) = (queue, kind, observer, whenEnded)
+    }
 
     /// The rows it returned. Sends it first when that has not happened yet.
     ///
@@ -25,7 +35,8 @@ public final class QueuedStatement: Sendable {
     /// - Throws: as `Transaction.execute`.
     public func affectedRows() async throws -> Int { try await result().affectedRows }
 
-    private func result() async throws -> ResultBox {
+    func result() async throws -> ResultBox {
+        if case .ended(let result) = state.withLock({ $0 }) { return try result.mapError { queue.cause(of: $0) }.get() }
         queue.send()
         do {
             return try await withTaskCancellationHandler {
@@ -54,8 +65,8 @@ public final class QueuedStatement: Sendable {
         if let observer {
             let duration = Duration.nanoseconds(Int64(clamping: monotonicNanoseconds() - queuedAt))
             switch result {
-            case .success: observer.statementEnded(.statement, error: nil, duration: duration)
-            case .failure(let error as DatabaseError): observer.statementEnded(.statement, error: error.code, duration: duration)
+            case .success: observer.statementEnded(kind, error: nil, duration: duration)
+            case .failure(let error as DatabaseError): observer.statementEnded(kind, error: error.code, duration: duration)
             // A cancelled statement is not a failure.
             case .failure: break
             }
@@ -66,11 +77,24 @@ public final class QueuedStatement: Sendable {
             return []
         }
         for continuation in waiting { continuation.resume(with: result) }
+        whenEnded?(result)
     }
 }
 
+/// What sends the queued statements of a transaction.
+protocol StatementSender: Sendable {
+    /// A statement was queued whose answer is asked for: sends what waits.
+    func send()
+    /// The task that waits for an answer was cancelled.
+    func cancel()
+    /// A queued statement has failed.
+    func failed(_ error: any Error)
+    /// What to throw to the caller of a statement that failed.
+    func cause(of error: any Error) -> any Error
+}
+
 /// The statements of a transaction that wait for its next one, and what became of those that were sent.
-final class StatementQueue: Sendable {
+final class StatementQueue: StatementSender {
     private struct State {
         var waiting: [Job] = []
         /// Sent, and perhaps not answered yet; dropped once a statement that was waited for has succeeded.
@@ -91,10 +115,12 @@ final class StatementQueue: Sendable {
 
     init(_ reactor: Reactor, _ lease: Lease) { (self.reactor, self.lease) = (reactor, lease) }
 
+    /// - Parameter whenEnded: called with the answer; must not block.
     /// - Throws: `DatabaseError` `invalidValue`.
-    func append(_ query: Query) throws -> QueuedStatement {
+    @discardableResult
+    func append(_ query: Query, whenEnded: (@Sendable (Result<ResultBox, any Error>) -> Void)? = nil) throws -> QueuedStatement {
         let job = try Job(query, lease: lease)
-        let statement = QueuedStatement(self, observer: reactor.observer)
+        let statement = QueuedStatement(self, observer: reactor.observer, whenEnded: whenEnded)
         job.queued = statement
         let isFull = state.withLock { state in
             state.waiting.append(job)
@@ -132,6 +158,25 @@ final class StatementQueue: Sendable {
             state.isCancelled = true
             _ = reactor.mailbox.post(state.sent.map(Mailbox.Command.cancel))
         }
+    }
+
+    /// Sends what waits and then the commit.
+    ///
+    /// - Parameter whenEnded: called with its answer; must not block.
+    func commit(whenEnded: @escaping @Sendable (Result<ResultBox, any Error>) -> Void) {
+        let job = Job(text: "COMMIT", role: .commit, lease: lease)
+        job.queued = QueuedStatement(self, .commit, observer: reactor.observer, whenEnded: whenEnded)
+        if !send(with: job) { job.answer(.failure(DatabaseError(.stopped))) }
+    }
+
+    /// Rolls back.
+    ///
+    /// - Parameter whenEnded: called when it has happened, or the connection is lost; must not block.
+    func rollback(whenEnded: @escaping @Sendable () -> Void) {
+        discard()
+        let job = Job(text: "ROLLBACK", role: .rollback, lease: lease)
+        job.queued = QueuedStatement(self, .rollback, observer: reactor.observer) { _ in whenEnded() }
+        if !reactor.mailbox.post(.submit(job)) { job.answer(.failure(DatabaseError(.stopped))) }
     }
 
     /// The transaction is rolled back: what waits is not sent any more.

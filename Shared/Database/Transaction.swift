@@ -13,19 +13,19 @@ public enum Isolation: String, Sendable {
 /// It holds a connection from its first statement on. Statements of concurrent tasks are sent together. After one fails, all others
 /// and the commit fail with `transactionAborted`.
 public final class Transaction: QueryExecutor {
-    private let reactor: Reactor
-    private let lease: Lease
-    private let queue: StatementQueue
+    private enum Kind {
+        case own(Reactor, Lease, StatementQueue)
+        case shared(SharedTransaction)
+    }
+
+    private let kind: Kind
 
     init(_ reactor: Reactor, _ isolation: Isolation) {
-        self.reactor = reactor
-        lease = Lease(
-            .transaction,
-            prologue: "BEGIN ISOLATION LEVEL \(isolation.rawValue)",
-            statementLimit: reactor.configuration.statementTimeout.nanoseconds
-        )
-        queue = StatementQueue(reactor, lease)
+        let lease = Lease(reactor, isolation)
+        kind = .own(reactor, lease, StatementQueue(reactor, lease))
     }
+
+    init(_ shared: SharedTransaction) { kind = .shared(shared) }
 
     public func query(_ query: Query) async throws -> [Row] { try await run(query).rows }
 
@@ -42,7 +42,12 @@ public final class Transaction: QueryExecutor {
     /// - Returns: where its answer can be asked for.
     /// - Throws: `DatabaseError` `invalidValue` when it has a value that PostgreSQL cannot hold.
     @discardableResult
-    public func enqueue(_ query: Query) throws -> QueuedStatement { try queue.append(query) }
+    public func enqueue(_ query: Query) throws -> QueuedStatement {
+        switch kind {
+        case .own(_, _, let queue): try queue.append(query)
+        case .shared(let shared): try shared.append(query)
+        }
+    }
 
     /// In one round trip.
     public func query(together queries: [Query]) async throws -> [[Row]] {
@@ -59,6 +64,7 @@ public final class Transaction: QueryExecutor {
     }
 
     private func run(_ query: Query) async throws -> ResultBox {
+        guard case .own(let reactor, let lease, let queue) = kind else { return try await enqueue(query).result() }
         do {
             let result = try await reactor.perform(try Job(query, lease: lease), submit: queue.send(with:))
             queue.succeeded()
@@ -69,10 +75,16 @@ public final class Transaction: QueryExecutor {
     }
 
     /// Whether the whole should be run again.
-    var isWorthAnotherRun: Bool { queue.isWorthAnotherRun }
+    var isWorthAnotherRun: Bool {
+        switch kind {
+        case .own(_, _, let queue): queue.isWorthAnotherRun
+        case .shared: false
+        }
+    }
 
     /// Commits, after what is queued; nothing is sent when there was no statement.
     func commit() async throws {
+        guard case .own(let reactor, let lease, let queue) = kind else { return }
         do {
             // A commit is not cancelled; what it waits for is.
             let result = try await withTaskCancellationHandler {
@@ -80,8 +92,7 @@ public final class Transaction: QueryExecutor {
             } onCancel: {
                 queue.cancel()
             }
-            // The server rolls a transaction with a failed statement back, also on commit.
-            guard result.commandTag != "ROLLBACK" else { throw DatabaseError(.transactionAborted) }
+            try result.checkCommitted()
         } catch {
             throw queue.cause(of: error)
         }
@@ -89,7 +100,28 @@ public final class Transaction: QueryExecutor {
 
     /// Rolls back; does nothing after the end of the transaction.
     func rollback() async {
+        guard case .own(let reactor, let lease, let queue) = kind else { return }
         queue.discard()
         _ = try? await reactor.perform(Job(text: "ROLLBACK", role: .rollback, lease: lease))
+    }
+}
+
+extension Lease {
+    /// Of a transaction.
+    convenience init(_ reactor: Reactor, _ isolation: Isolation) {
+        self.init(
+            .transaction,
+            prologue: "BEGIN ISOLATION LEVEL \(isolation.rawValue)",
+            statementLimit: reactor.configuration.statementTimeout.nanoseconds
+        )
+    }
+}
+
+extension ResultBox {
+    /// The server rolls a transaction with a failed statement back, also on commit.
+    ///
+    /// - Throws: `transactionAborted`.
+    func checkCommitted() throws(DatabaseError) {
+        guard commandTag != "ROLLBACK" else { throw DatabaseError(.transactionAborted) }
     }
 }
