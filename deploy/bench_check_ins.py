@@ -17,6 +17,7 @@ from bench_database import Session
 
 CONNECTIONS = 64
 CHECK_IN = "/api/mobile/streaks/check-in"
+STATUS = "/api/mobile/streaks/status"
 
 
 def number(name, default):
@@ -108,17 +109,18 @@ def be_quiet(system):
     until("the system is quiet", is_quiet)
 
 
-def script(system, tokens):
-    """Each request is another user's check-in. When there are no more, it stops."""
+def script(system, tokens, reads=False):
+    """Each request is another user's check-in. When there are no more, it stops. - Parameter reads: the status instead."""
     at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     with open(f"{system.folder}/walkers", "w") as file:
         file.write("\n".join(tokens) + "\n")
+    body = json.dumps({"mood_score": 8, "energy_level": 7, "check_in_time": at})
+    request = f"\"GET\", \"{STATUS}\", headers" if reads else f"\"POST\", \"{CHECK_IN}\", headers, '{body}'"
     path = f"{system.folder}/check-in.lua"
     with open(path, "w") as file:
         file.write(f"""
             local tokens, place = {{}}, 0
             for token in io.lines("{system.folder}/walkers") do tokens[#tokens + 1] = token end
-            local body = '{json.dumps({"mood_score": 8, "energy_level": 7, "check_in_time": at})}'
             function request()
                 place = place + 1
                 if place > #tokens then
@@ -126,14 +128,18 @@ def script(system, tokens):
                     place = #tokens
                 end
                 local headers = {{["Authorization"] = "Bearer " .. tokens[place], ["Content-Type"] = "application/json"}}
-                return wrk.format("POST", "{CHECK_IN}", headers, body)
+                return wrk.format({request})
             end
         """)
     return path
 
 
 def check_ins(system, session, tokens, wrk, seconds, show):
-    """A second says how fast it is, so that the users last for the rest."""
+    """Each user opens the app first, which shows the status: the gateway knows their token then. A second says how fast it is, so that the users last
+    for the rest."""
+    read = wrk(system, STATUS, script=script(system, tokens, reads=True), seconds=5 + len(tokens) // 2_000)
+    if read["errors"] or read["requests"] < len(tokens) - CONNECTIONS:
+        sys.exit(f"only {read['requests']} of {len(tokens)} users have read their status, {read['errors']} were refused")
     pilot = wrk(system, CHECK_IN, script=script(system, tokens), seconds=1)
     # One request is made before the first is sent, and one of each connection may be on its way at the end.
     tokens = tokens[pilot["requests"] + CONNECTIONS + 1:]
@@ -171,7 +177,7 @@ def rows(system, token, friends, wrk, seconds, show):
     path = "/api/mobile/streaks/leaderboard?limit=100&scope="
     until("the leaderboard is loaded", lambda: system.call("GET", path + "global", token=token)["total_users"] > walkers + board)
     be_quiet(system)
-    show("GET check-in status", wrk(system, "/api/mobile/streaks/status", token))
+    show("GET check-in status", wrk(system, STATUS, token))
     for title, scope in scopes:
         show(f"GET leaderboard of {title}", wrk(system, path + scope, token))
     session = Session.of_system(system, "streaks")
