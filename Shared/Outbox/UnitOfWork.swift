@@ -175,6 +175,7 @@ public struct UnitOfWorkFactory: Sendable {
     private let clock: any Clock
     let ids: any IDSource
     private let relay: OutboxRelay?
+    private let shared: SharedTransactions
 
     /// - Parameters:
     ///   - database: the service's own.
@@ -184,6 +185,7 @@ public struct UnitOfWorkFactory: Sendable {
         self.clock = clock
         self.ids = ids
         self.relay = relay
+        shared = SharedTransactions(database)
     }
 
     /// The instant that a unit of work begun now would carry.
@@ -192,12 +194,17 @@ public struct UnitOfWorkFactory: Sendable {
     /// Runs `body` in one transaction; commits when it returns, rolls back when it throws.
     ///
     /// The body may run more than once (serialization failures are retried), so it must have no effect but through `UnitOfWork`.
+    ///
+    /// - Parameter owner: whose rows alone it changes and locks, when it may run together with those of others (`SharedTransactions`), with
+    ///   read committed isolation; nil: it runs by itself.
     public func run<Result: Sendable>(
         _ context: CallContext,
         isolation: Isolation = .readCommitted,
+        sharedBy owner: String? = nil,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Result
     ) async throws -> Result {
-        try await run(trace: context.trace.description, requestID: context.requestID, isolation: isolation, body)
+        let (trace, requestID) = (context.trace.description, context.requestID)
+        return try await run(trace: trace, requestID: requestID, isolation: isolation, sharedBy: owner, body)
     }
 
     /// The same for work that no request asked for: due rows, events.
@@ -205,6 +212,7 @@ public struct UnitOfWorkFactory: Sendable {
         trace: String,
         requestID: String,
         isolation: Isolation = .readCommitted,
+        sharedBy owner: String? = nil,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Result
     ) async throws -> Result {
         let (clock, ids, emission) = (clock, ids, UnitOfWork.Emission())
@@ -213,7 +221,7 @@ public struct UnitOfWorkFactory: Sendable {
             if emission.hasHappened { relay?.wake() }
             emission.end()
         }
-        return try await database.transaction(isolation: isolation) { sql in
+        func attempt(_ sql: Transaction) async throws -> Result {
             // Of an attempt that was rolled back.
             _ = emission.take()
             let work = UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)
@@ -221,5 +229,7 @@ public struct UnitOfWorkFactory: Sendable {
             try work.writeEvents()
             return result
         }
+        guard let owner else { return try await database.transaction(isolation: isolation, attempt) }
+        return try await shared.transaction(of: owner, attempt)
     }
 }

@@ -68,9 +68,14 @@ public struct BlockReplica: Sendable {
     ///
     /// - Parameter person: an expression of the statement, a user's id.
     public static func isShown(_ person: Query, to user: UserID) -> Query {
+        isShown(person, to: "\(user)" as Query)
+    }
+
+    /// The same where the user too is an expression of the statement.
+    public static func isShown(_ person: Query, to reader: Query) -> Query {
         """
-        NOT (\(person) = ANY (ARRAY(SELECT blocked FROM block_replica WHERE active AND blocker = \(user)
-            UNION ALL SELECT blocker FROM block_replica WHERE active AND blocked = \(user))))
+        NOT (\(person) = ANY (ARRAY(SELECT blocked FROM block_replica WHERE active AND blocker = \(reader)
+            UNION ALL SELECT blocker FROM block_replica WHERE active AND blocked = \(reader))))
         """
     }
 

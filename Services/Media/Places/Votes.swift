@@ -43,8 +43,9 @@ struct Votes: Sendable {
         return try await mutations.once(
             context,
             request,
+            isShared: true,
             loading: { work, key in
-                try VoteRepository.enqueue(vote, on: post, by: user, at: work.now, if: key.isNew, work.sql)
+                try VoteRepository.enqueue(vote, on: post, by: user, at: work.now, if: key, work.sql)
             },
             { _, voted in
                 guard let (author, counts) = try await VoteRepository.votes(voted) else { throw ServiceError.notFound("post") }

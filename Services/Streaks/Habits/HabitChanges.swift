@@ -38,7 +38,7 @@ struct HabitChanges: Sendable {
             try await mutations.once(
                 context,
                 request,
-                loading: { [habits] in try habits.enqueueOpen(user, habit: habit, if: $1.isHeld, $0) },
+                loading: { [habits] in try habits.enqueueOpen(user, habit: habit, holding: $1.lock, $0) },
                 { [habits] work, queued in
                     let opened = try await habits.opened(queued, work)
                     return try await body(opened.book, opened.habit)
@@ -62,9 +62,10 @@ struct HabitChanges: Sendable {
             try await mutations.once(
                 context,
                 request,
+                isShared: true,
                 loading: { [habits] work, key in
                     LoadedEntry(
-                        habit: try habits.enqueueOpen(user, habit: habit, if: key.isHeld, work),
+                        habit: try habits.enqueueOpen(user, habit: habit, holding: key.lock, work),
                         standings: try work.sql.enqueue(HabitStandings.query(of: user, habit))
                     )
                 },

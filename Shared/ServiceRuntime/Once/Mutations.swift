@@ -58,17 +58,21 @@ public struct Mutations: Sendable {
     /// - Parameters:
     ///   - load: queues the statements (`Transaction.enqueue`). They run also when the request turns out to be a repeat, so that those which
     ///     take a lock or change something must ask for the condition that `KeyCondition` has for them.
+    ///   - isShared: whether the change locks and changes rows of the caller alone, so that it may run together with those of others
+    ///     (`SharedTransactions`).
     ///   - body: the change, with what `load` has queued.
     public func once<Request: Message, Reply: Message, Loaded: Sendable>(
         _ context: CallContext,
         _ request: Request,
+        isShared: Bool = false,
         loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Reply
     ) async throws -> Once<Reply> {
+        let owner = isShared ? context.principal?.userID?.description : nil
         guard let stored = try StoredReply(context, request) else {
-            return Once(try await work.run(context) { try await body($0, try load($0, .withoutKey)) })
+            return Once(try await work.run(context, sharedBy: owner) { try await body($0, try load($0, .withoutKey)) })
         }
-        let answer = try await answer(context, stored, isWhole: true, .readCommitted, loading: load) { work, loaded in
+        let answer = try await answer(context, stored, isWhole: true, .readCommitted, owner, loading: load) { work, loaded in
             .success(try await body(work, loaded))
         }
         return Once(try answer.reply())
@@ -177,10 +181,11 @@ public struct Mutations: Sendable {
         _ stored: StoredReply,
         isWhole: Bool,
         _ isolation: Isolation,
+        _ owner: String? = nil,
         loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Result<Reply, ServiceError>
     ) async throws -> StoredAnswer {
-        try await work.run(context, isolation: isolation) { work in
+        try await work.run(context, isolation: isolation, sharedBy: owner) { work in
             let claim = try stored.enqueueClaim(at: work.now, work.sql)
             let loaded = try load(work, stored.condition)
             if let known = try await stored.known(claim, at: work.now, work.sql) { return known }

@@ -40,14 +40,35 @@ struct StoredAnswer: Sendable {
 
 /// Conditions for statements that are sent with the claim of a request's idempotency key.
 public struct KeyCondition: Sendable {
-    /// Whether no other transaction has the key: for locks, so that a repeat is refused at once instead of waiting behind the first. Also true
-    /// for a repeat of what has been answered.
-    public let isHeld: Query
-    /// Whether the request has not been answered yet, and is not being answered by another transaction: for changes.
-    public let isNew: Query
+    /// What the transaction that has the key holds: for statements that lock, so that a repeat is refused at once instead of waiting behind the
+    /// first. A repeat of what has been answered gets it too.
+    public let lock: AdvisoryLock
+    /// What identifies the key; nil for a request without one.
+    public let caller: String?
+    /// nil for a request without a key.
+    public let method: String?
+    /// nil for a request without a key.
+    public let keyHash: [UInt8]?
 
     /// Of a request without a key.
-    static let withoutKey = KeyCondition(isHeld: "true", isNew: "true")
+    public static let withoutKey = KeyCondition(lock: .none, caller: nil, method: nil, keyHash: nil)
+
+    /// Whether the request has not been answered yet, and is not being answered by another transaction: for changes. Only the transaction that has
+    /// claimed the key sees it without an answer.
+    public var isNew: Query {
+        guard let caller, let method, let keyHash else { return "true" }
+        return Self.isNew("\(caller)", "\(method)", "\(keyHash)")
+    }
+
+    /// The same where `caller`, `method` and `key_hash` are columns of the rows `new` that a statement is given.
+    public static let isNewInRow: Query = "(new.key_hash IS NULL OR \(isNew("new.caller", "new.method", "new.key_hash")))"
+
+    private static func isNew(_ caller: Query, _ method: Query, _ keyHash: Query) -> Query {
+        """
+        EXISTS (SELECT FROM stored_reply AS claimed WHERE claimed.caller = \(caller) AND claimed.method = \(method)
+            AND claimed.key_hash = \(keyHash) AND claimed.reply IS NULL)
+        """
+    }
 }
 
 /// The row of one idempotency key or operation.
@@ -64,7 +85,7 @@ struct StoredReply: Sendable {
     private let requestHash: [UInt8]
     private let seal: SymmetricKey
     /// The advisory lock of the key: two numbers of 32 bits. A collision only delays.
-    private let lock: (Int32, Int32)
+    private let lock: AdvisoryLock
     private let life: Interval
     /// What another request with the same key is refused with.
     private let reused: ServiceError
@@ -99,7 +120,7 @@ struct StoredReply: Sendable {
         self.reused = reused
         self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
         let digest = Array(SHA256.hash(data: Array("\(caller) \(Request.fullName) \(key)".utf8)))
-        self.lock = (Self.number(digest[0..<4]), Self.number(digest[4..<8]))
+        self.lock = AdvisoryLock(Self.number(digest[0..<4]), Self.number(digest[4..<8]))
         let secret = SymmetricKey(data: Array(key.utf8))
         // Keyed: with a plain hash, a reader of the table could try passwords.
         self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: try request.serialized(), using: secret))
@@ -117,23 +138,20 @@ struct StoredReply: Sendable {
         try sql.enqueue(
             """
             INSERT INTO stored_reply AS known (caller, user_id, method, key_hash, request_hash, expires_at)
-            SELECT \(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life)
-            WHERE pg_try_advisory_xact_lock(\(lock.0), \(lock.1))
+            SELECT caller, user_id, method, key_hash, request_hash, expires_at
+            FROM \(rows: .of([caller]), .of([user]), .of([method]), .of([keyHash]), .of([requestHash]), .of([now + life]),
+                .of([lock.high]), .of([lock.low])) AS new (caller, user_id, method, key_hash, request_hash, expires_at, high, low)
+            WHERE \(AdvisoryLock.isHeldInRow)
             ON CONFLICT (caller, method, key_hash) DO UPDATE
                 SET request_hash = EXCLUDED.request_hash, reply = NULL, expires_at = EXCLUDED.expires_at, user_id = EXCLUDED.user_id
-                WHERE known.expires_at <= \(now)
+                WHERE known.expires_at <= EXCLUDED.expires_at - \(life)
             """
         )
     }
 
     /// For statements behind the claim.
     var condition: KeyCondition {
-        KeyCondition(
-            // Who has it may take it again.
-            isHeld: "pg_try_advisory_xact_lock(\(lock.0), \(lock.1))",
-            // Only the transaction that has claimed it sees it without an answer.
-            isNew: "EXISTS (SELECT FROM stored_reply WHERE \(isThis) AND reply IS NULL)"
-        )
+        KeyCondition(lock: lock, caller: caller, method: method, keyHash: keyHash)
     }
 
     /// What came of a claim.
@@ -167,8 +185,10 @@ struct StoredReply: Sendable {
     func store(_ answer: StoredAnswer, _ sql: Transaction) throws {
         try sql.enqueue(
             """
-            UPDATE stored_reply SET reply = \(try sealed(answer.bytes)), is_whole = \(answer.isWhole), is_refusal = \(answer.isRefusal)
-            WHERE \(isThis)
+            UPDATE stored_reply AS known SET reply = new.reply, is_whole = new.is_whole, is_refusal = new.is_refusal
+            FROM \(rows: .of([caller]), .of([method]), .of([keyHash]), .of([try sealed(answer.bytes)]), .of([answer.isWhole]),
+                .of([answer.isRefusal])) AS new (caller, method, key_hash, reply, is_whole, is_refusal)
+            WHERE known.caller = new.caller AND known.method = new.method AND known.key_hash = new.key_hash
             """
         )
     }

@@ -71,10 +71,59 @@ import Testing
         }
     }
 
+    private struct Cast: Sendable {
+        let voter: UInt64
+        let reply: Result<VoteReply, any Error>
+    }
+
+    @Test func `voters at the same time each get their own answer, and the votes of those that are refused do not count`()
+        async throws
+    {
+        try await PlaceWorld.with { world in
+            // User 1 has two of the posts, user 2 one.
+            var posts: [PostID] = []
+            for (number, author) in [UInt64(1), 1, 2].enumerated() {
+                posts.append(try await world.pin(UInt64(number + 1), by: author, at: 1, Double(number)))
+            }
+            for round in 0..<3 {
+                let casts = await withTaskGroup(of: Cast.self) { [posts] group in
+                    for voter in UInt64(1)...48 {
+                        group.addTask {
+                            let vote: Vote? = round == 2 && voter % 4 == 0 ? nil : (Int(voter) + round) % 3 == 0 ? .down : .up
+                            let post = posts[Int(voter) % 3]
+                            let task = Task { try await world.vote(vote, on: post, by: voter, key: "round \(round)") }
+                            return Cast(voter: voter, reply: await task.result)
+                        }
+                    }
+                    var casts: [Cast] = []
+                    for await cast in group { casts.append(cast) }
+                    return casts
+                }
+                for cast in casts {
+                    switch cast.reply {
+                    // User 1 votes on their second post, user 2 on theirs.
+                    case .failure(let error): #expect(cast.voter <= 2 && (error as? ServiceError)?.reason == "OWN_POST")
+                    case .success(let reply):
+                        let isTakenBack = round == 2 && cast.voter % 4 == 0
+                        let expected = isTakenBack ? nil : (Int(cast.voter) + round) % 3 == 0 ? "down" : "up"
+                        #expect(reply.postID == posts[Int(cast.voter) % 3] && reply.myVote == expected)
+                    }
+                }
+                #expect(casts.count { if case .failure = $0.reply { true } else { false } } == 2)
+                if round == 1 { try await world.countVotes() }
+                for (index, post) in posts.enumerated() {
+                    let voters = (3...48).filter { $0 % 3 == index && !(round == 2 && $0 % 4 == 0) }
+                    let down = voters.count { ($0 + round) % 3 == 0 }
+                    #expect(try await votes(world, post) == [Int64(voters.count - down), Int64(down)])
+                }
+            }
+        }
+    }
+
     /// A vote of a user that is not committed. - Returns: what its transaction sees.
     private func votes(of voter: UInt64, on post: PostID, _ world: PlaceWorld, _ sql: Transaction) async throws -> VoteCounts {
         let user = PlaceWorld.user(voter)
-        let queued = try VoteRepository.enqueue(.up, on: post, by: user, at: world.clock.now(), if: "true", sql)
+        let queued = try VoteRepository.enqueue(.up, on: post, by: user, at: world.clock.now(), if: .withoutKey, sql)
         return try #require(try await VoteRepository.votes(queued)).1
     }
 

@@ -134,7 +134,10 @@ struct PostListRepository: Sendable {
     /// A condition on `place_post p`: whether others see the post, and this one does.
     ///
     /// - Parameter reader: nil for a guest.
-    static func isShown(to reader: UserID?) -> Query {
+    static func isShown(to reader: UserID?) -> Query { isShown(to: reader.map { "\($0)" as Query }) }
+
+    /// The same where the reader is an expression of the statement.
+    static func isShown(to reader: Query?) -> Query {
         let isUnblocked: Query = reader.map { "AND \(BlockReplica.isShown("p.user_id", to: $0))" } ?? ""
         // As an expression for each row: the table grows with every account that is deleted, and must not be read whole.
         return """

@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import ServiceRuntime
 
 /// Votes and the counts of posts (PL-3).
 struct VoteRepository: Sendable {
@@ -29,24 +30,29 @@ struct VoteRepository: Sendable {
     /// Queues the setting of a user's vote, or its taking back (nil): nothing changes when the user may not see the post, or votes on one of
     /// their own. Until the transaction ends the post is not deleted.
     ///
-    /// - Parameter condition: where it is false, nothing changes either.
+    /// - Parameter key: of a request that is not new nothing changes either.
     /// - Returns: for `votes`.
     static func enqueue(
         _ vote: Vote?,
         on post: PostID,
         by user: UserID,
         at now: Instant,
-        if condition: Query,
+        if key: KeyCondition,
         _ sql: Transaction
     ) throws -> QueuedStatement {
-        let shown: Query = "p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))"
         // A deletion that was committed while this one waited is seen by the last statement only, which then has no votes.
-        let locked: Query = "\(shown) AND pg_advisory_xact_lock_shared(\(voters)) IS NOT NULL"
+        let isLocked: Query = "pg_advisory_xact_lock_shared(\(voters)) IS NOT NULL"
+        let shown: Query = "p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))"
         if let vote {
             try sql.enqueue(
                 """
                 INSERT INTO place_vote AS known (post_id, user_id, vote, voted_at)
-                SELECT p.id, \(user), \(vote.number), \(now) FROM place_post p WHERE \(locked) AND p.user_id <> \(user) AND \(condition)
+                SELECT p.id, new.voter, new.vote, new.at
+                FROM \(rows: .of([post]), .of([user]), .of([vote.number]), .of([now]), .of([key.caller]), .of([key.method]),
+                    .of([key.keyHash])) AS new (post_id, voter, vote, at, caller, method, key_hash)
+                JOIN place_post p ON p.id = new.post_id
+                WHERE p.state = 1 AND \(PostListRepository.isShown(to: "new.voter" as Query)) AND \(isLocked) AND p.user_id <> new.voter
+                    AND \(KeyCondition.isNewInRow)
                 ON CONFLICT (post_id, user_id) DO UPDATE SET vote = EXCLUDED.vote, voted_at = EXCLUDED.voted_at
                 WHERE known.vote <> EXCLUDED.vote
                 """
@@ -55,7 +61,7 @@ struct VoteRepository: Sendable {
             try sql.enqueue(
                 """
                 DELETE FROM place_vote WHERE post_id = \(post) AND user_id = \(user)
-                    AND EXISTS (SELECT FROM place_post p WHERE \(locked)) AND \(condition)
+                    AND EXISTS (SELECT FROM place_post p WHERE \(shown) AND \(isLocked)) AND \(key.isNew)
                 """
             )
         }

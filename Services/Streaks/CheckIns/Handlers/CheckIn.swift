@@ -16,7 +16,8 @@ struct CheckIn: MutationHandler {
             try await mutations.once(
                 context,
                 request,
-                loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1.isHeld, $0) },
+                isShared: true,
+                loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1.lock.isHeld, $0) },
                 { [recorder] work, queued in
                     let report = TrackingReport(request)
                     return Self.reply(try await recorder.record(report, of: user, receivedAt: received, by: queued, work))

@@ -24,7 +24,8 @@ struct LogTracking: MutationHandler {
             try await mutations.once(
                 context,
                 request,
-                loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1.isHeld, $0) },
+                isShared: true,
+                loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1.lock.isHeld, $0) },
                 { [recorder] work, queued in
                     let recorded = try await recorder.record(report, of: user, receivedAt: received, by: queued, work)
                     return LogTrackingReply(

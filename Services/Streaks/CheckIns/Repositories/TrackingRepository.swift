@@ -30,17 +30,22 @@ enum TrackingRepository {
         at now: Instant,
         _ sql: Transaction
     ) throws -> QueuedStatement {
-        let names = activities.map(\.rawValue)
+        let names = activities.map(\.rawValue).joined(separator: ",")
+        let feeling = checkedInAt == nil ? nil : report.yesterdayFeeling
         return try sql.enqueue(
             """
-            WITH added AS (INSERT INTO tracking_update
+            WITH new AS (SELECT *, string_to_array(names, ',') AS activities
+                FROM \(rows: .of([ids.update]), .of([user]), .of([date]), .of([now]), .of([report.mood]), .of([report.energy]),
+                    .of([report.weight]), .of([report.steps]), .of([report.notes]), .of([names]), .of([ids.entry]), .of([feeling]),
+                    .of([checkedInAt])) AS report (update_id, user_id, on_date, at, mood_score, energy_level, weight_kg, steps, notes,
+                        names, entry_id, yesterday_feeling, checked_in_at)),
+            added AS (INSERT INTO tracking_update
                 (id, user_id, on_date, told_at, mood_score, energy_level, weight_kg, steps, notes, activities)
-                VALUES (\(ids.update), \(user), \(date), \(now), \(report.mood), \(report.energy), \(report.weight), \(report.steps),
-                    \(report.notes), \(names)))
+                SELECT update_id, user_id, on_date, at, mood_score, energy_level, weight_kg, steps, notes, activities FROM new)
             INSERT INTO tracking_entry AS known (user_id, on_date, id, mood_score, energy_level, weight_kg, steps, notes,
                 yesterday_feeling, checked_in_at, activities, created_at)
-            VALUES (\(user), \(date), \(ids.entry), \(report.mood), \(report.energy), \(report.weight), \(report.steps), \(report.notes),
-                \(checkedInAt == nil ? nil : report.yesterdayFeeling), \(checkedInAt), \(names), \(now))
+            SELECT user_id, on_date, entry_id, mood_score, energy_level, weight_kg, steps, notes, yesterday_feeling, checked_in_at,
+                activities, at FROM new
             ON CONFLICT (user_id, on_date) DO UPDATE SET
                 mood_score = coalesce(EXCLUDED.mood_score, known.mood_score),
                 energy_level = coalesce(EXCLUDED.energy_level, known.energy_level),
@@ -51,7 +56,7 @@ enum TrackingRepository {
                 activities = known.activities || ARRAY(
                     SELECT fresh FROM unnest(EXCLUDED.activities) WITH ORDINALITY AS f (fresh, place)
                     WHERE fresh <> ALL(known.activities) ORDER BY place),
-                updated_at = \(now),
+                updated_at = EXCLUDED.created_at,
                 later_reports = known.later_reports + CASE WHEN known.checked_in_at IS NULL THEN 0 ELSE 1 END
             RETURNING \(columns), later_reports
             """

@@ -12,11 +12,11 @@ struct QueuedBook: Sendable {
 
     /// The account comes first: its lock orders the changes.
     ///
-    /// - Parameter condition: where it is false, nothing is locked.
-    init(_ user: UserID, if condition: Query = "true", _ work: UnitOfWork) throws {
+    /// - Parameter lock: without it nothing is locked.
+    init(_ user: UserID, holding lock: AdvisoryLock = .none, _ work: UnitOfWork) throws {
         self.user = user
-        account = try HabitAccountRepository.queueOpen(user, at: work.now, if: condition, work.sql)
-        zones = try work.sql.enqueue(ZoneRepository.query(of: [user]))
+        account = try HabitAccountRepository.queueOpen(user, at: work.now, holding: lock, work.sql)
+        zones = try work.sql.enqueue(ZoneRepository.query(of: user))
         isPremium = try work.sql.enqueue(HabitAccountRepository.isPremium(user, now: work.now))
     }
 }
@@ -32,16 +32,16 @@ package struct QueuedHabit: Sendable {
 extension HabitStore {
     /// Queues what `open` and `HabitBook.lock` do for a change of one habit.
     ///
-    /// - Parameter condition: where it is false, nothing is locked: `Mutations.once(_:_:loading:_:)` says when.
-    package func enqueueOpen(_ user: UserID, habit: HabitID, if condition: Query = "true", _ work: UnitOfWork) throws
+    /// - Parameter lock: without it nothing is locked: `KeyCondition` says why.
+    package func enqueueOpen(_ user: UserID, habit: HabitID, holding lock: AdvisoryLock = .none, _ work: UnitOfWork) throws
         -> QueuedHabit
     {
-        let book = try QueuedBook(user, if: condition, work)
+        let book = try QueuedBook(user, holding: lock, work)
         let streak = try writer.store.enqueueLock(
             .habit,
             of: user,
             key: HabitBook.key(habit, of: user),
-            if: condition,
+            if: lock.isHeld,
             work.sql
         )
         let record = try work.sql.enqueue(HabitRepository.details(of: habit, user))

@@ -12,14 +12,18 @@ package enum HabitAccountRepository {
     }
 
     /// The first part of `open`, for who sends more with it.
-    static func queueOpen(_ user: UserID, at now: Instant, if condition: Query = "true", _ sql: Transaction) throws
+    ///
+    /// - Parameter lock: without it nothing is locked.
+    static func queueOpen(_ user: UserID, at now: Instant, holding lock: AdvisoryLock = .none, _ sql: Transaction) throws
         -> QueuedStatement
     {
         try sql.enqueue(
             """
-            INSERT INTO habit_account AS known (user_id, created_at) SELECT \(user), \(now) WHERE \(condition)
+            INSERT INTO habit_account AS known (user_id, created_at) SELECT user_id, created_at
+            FROM \(rows: .of([user]), .of([now]), .of([lock.high]), .of([lock.low])) AS new (user_id, created_at, high, low)
+            WHERE \(AdvisoryLock.isHeldInRow)
             ON CONFLICT (user_id) DO UPDATE SET sequence = known.sequence + 1
-            RETURNING \(HabitAccount.columns)
+            RETURNING \(HabitAccount.columns), known.user_id
             """
         )
     }
@@ -37,6 +41,7 @@ package enum HabitAccountRepository {
     ) async throws -> HabitAccount {
         let rows = try await queued.rows()
         guard let row = rows.first else { throw ServiceError.internal }
+        guard try row.get(at: row.columnCount - 1, as: UserID.self) == user else { throw ServiceError.internal }
         let account = try HabitAccount(row, of: user)
         if account.sequence == 1 {
             for (place, details) in HabitCategoryDetails.defaults.enumerated() {

@@ -53,14 +53,16 @@ extension HabitLedger {
             """
             INSERT INTO habit_completion (user_id, id, streak_id, on_date, amount, note, mood, done_at, minute, received_at,
                 recorded_at, updated_at, sequence, photo_id)
-            SELECT person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, \(now), sequence,
+            SELECT person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, updated_at, sequence,
                 (SELECT p.photo_id FROM habit h JOIN habit_photo p ON p.user_id = h.user_id AND p.habit_id = h.id
                  WHERE h.streak_id = new.streak AND p.on_date = new.on_date)
             FROM \(rows: .of(added.map(\.2.user)), .of(added.map(\.2.id)), .of(added.map(\.0)), .of(added.map(\.2.date)),
                 .of(added.map(\.2.amount?.thousandths)), .of(details.map(\.note)), .of(details.map(\.mood?.rawValue)),
                 .of(details.map(\.doneAt)), .of(details.map { $0.minute.map { Int32(clamping: $0) } }),
-                .of(added.map(\.2.receivedAt)), .of(added.map(\.2.recordedAt)), .of(added.map { $0.1?.sequence ?? 0 }))
-                AS new (person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, sequence)
+                .of(added.map(\.2.receivedAt)), .of(added.map(\.2.recordedAt)), .of(added.map { $0.1?.sequence ?? 0 }),
+                .of(added.map { _ in now }))
+                AS new (person, id, streak, on_date, amount, note, mood, done_at, minute, received_at, recorded_at, sequence,
+                    updated_at)
             """
         )
     }

@@ -42,10 +42,10 @@ package enum XPLedger {
         let statement = try work.sql.enqueue(
             """
             WITH wanted AS (SELECT * FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
-                    .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)))
-                    AS w (person, name, points, because, raises)),
+                    .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)),
+                    .of(entries.map { _ in work.now })) AS w (person, name, points, because, raises, at)),
                 added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
-                    SELECT person, name, points, because, \(work.now)::timestamptz FROM wanted ORDER BY person, name
+                    SELECT person, name, points, because, at FROM wanted ORDER BY person, name
                     ON CONFLICT DO NOTHING RETURNING user_id, key, amount),
                 summed AS (INSERT INTO xp_account AS known (user_id, balance, lifetime)
                     SELECT user_id, sum(amount), coalesce(sum(amount) FILTER (WHERE raises), 0)

@@ -28,6 +28,11 @@ package enum ZoneRepository {
         try await histories(try await sql.query(query(of: users)))
     }
 
+    /// The statement of `histories` for one user, for who reads more at the same time.
+    package static func query(of user: UserID) -> Query {
+        "SELECT user_id, since, zone FROM zone_change WHERE user_id = \(user) ORDER BY since"
+    }
+
     /// The statement of `histories`, for who reads more at the same time.
     package static func query(of users: [UserID]) -> Query {
         "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"

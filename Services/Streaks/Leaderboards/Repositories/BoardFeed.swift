@@ -17,7 +17,7 @@ enum BoardFeed {
 
     /// One statement, no lock that another transaction wants.
     static func append(_ streaks: [StreakID], _ sql: Transaction) throws {
-        try sql.enqueue("INSERT INTO board_change (streaks) VALUES (\(streaks))")
+        try sql.enqueue("INSERT INTO board_change (streaks) SELECT array_agg(id) FROM \(rows: .of(streaks)) AS new (id)")
     }
 
     /// What one look at the feed found.
