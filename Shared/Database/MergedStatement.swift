@@ -6,7 +6,8 @@ struct MergedStatement: Sendable {
     private enum Form {
         /// Each row of the result ends with the place of its statement, from 1.
         case reading
-        /// Changes one row for each; an `INSERT` returns them in their order.
+        /// Changes the row of each. With `isInsert` by an `INSERT` of these rows alone, which changes each once or not, and returns them in
+        /// their order; what another has done for one of them is not known.
         case changing(isInsert: Bool)
     }
 
@@ -64,7 +65,8 @@ struct MergedStatement: Sendable {
             position = utf8.index(end, offsetBy: Query.singleRow.closing.utf8.count)
         }
         text += query.text[position...]
-        form = .changing(isInsert: query.text.hasPrefix("INSERT INTO"))
+        let isJoined = query.text.contains("JOIN") || query.text.contains("ORDER BY")
+        form = .changing(isInsert: query.text.hasPrefix("INSERT INTO") && !isJoined)
         self.isColumn = isColumn
         self.text = text
     }
@@ -104,11 +106,11 @@ struct MergedStatement: Sendable {
 
     /// What the one statement has answered to each.
     ///
-    /// - Returns: nil for all of which it cannot be said: some changed nothing, or more than their row.
+    /// - Returns: nil when it cannot be known: some changed nothing, or perhaps more than their row.
     func answers(_ result: ResultBox, for count: Int) -> [ResultBox]? {
         switch form {
         case .changing(let isInsert):
-            guard result.affectedRows == count, result.rowCount == 0 || isInsert else { return nil }
+            guard isInsert, result.affectedRows == count else { return nil }
             let hasRows = result.rowCount > 0
             return (0..<count).map { place in
                 ResultBox(hasRows ? place..<place + 1 : 0..<0, of: result, columns: result.columnCount, changed: 1)

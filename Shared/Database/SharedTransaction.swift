@@ -68,13 +68,17 @@ final class TransactionGroup: Sendable {
     /// Statements in flight, and whom their answers are for.
     private final class Round {
         let steps: [Step]
-        var results: [Result<ResultBox, any Error>?]
+        /// nil: not yet, or it has failed.
+        var results: [ResultBox?]
         var missing: Int
 
         init(_ steps: [Step]) {
             (self.steps, missing) = (steps, steps.count)
             results = Array(repeating: nil, count: steps.count)
         }
+
+        /// The results when all have succeeded.
+        var whole: [ResultBox]? { results.contains { $0 == nil } ? nil : results.compactMap(\.self) }
     }
 
     /// One statement of the server.
@@ -227,21 +231,16 @@ final class TransactionGroup: Sendable {
     }
 
     private func received(_ result: Result<ResultBox, any Error>, _ index: Int) {
-        let answers = state.withLock { state -> Round? in
+        let ended = state.withLock { state -> Round? in
             guard case .sending(let round) = state.phase else { return nil }
-            round.results[index] = result
+            round.results[index] = try? result.get()
             round.missing -= 1
             guard round.missing == 0 else { return nil }
-            let isWhole = round.results.allSatisfy { if case .success = $0 { true } else { false } }
-            guard isWhole else { return round }
-            state.phase = .open
+            if round.whole != nil { state.phase = .open }
             return round
         }
-        guard let round = answers else { return }
-        let results = round.results.compactMap { result -> ResultBox? in
-            if case .success(let box) = result { box } else { nil }
-        }
-        guard results.count == round.steps.count else {
+        guard let round = ended else { return }
+        guard let results = round.whole else {
             end(with: GroupDissolved(), .dissolved)
             return
         }

@@ -7,52 +7,6 @@ import Testing
 
 /// Transactions of different owners that run as one: each has what it would have had by itself.
 @Suite(.timeLimit(.minutes(10))) struct SharedTransactionsTests {
-    private struct Refused: Error {}
-
-    /// What a test has: counters by owner, and transactions of which the next that wait run as one.
-    private struct World: Sendable {
-        let database: Database
-        let shared: SharedTransactions
-
-        /// Runs `count` transactions as one group, and returns how each has ended, in their order.
-        func together<Value: Sendable>(
-            _ count: Int,
-            owner: @Sendable (Int) -> String = { "owner \($0)" },
-            whenWaiting: ([Task<Value, any Error>]) async throws -> Void = { _ in },
-            _ body: @escaping @Sendable (Int, Transaction) async throws -> Value
-        ) async throws -> [Result<Value, any Error>] {
-            let (gate, open) = AsyncStream.makeStream(of: Void.self)
-            let blocker = Task { [shared] in
-                try await shared.transaction(of: "blocker") { _ in for await _ in gate { break } }
-            }
-            try await eventually { shared.isBusy }
-            let tasks = (0..<count).map { place in
-                let owner = owner(place)
-                return Task { [shared] in try await shared.transaction(of: owner) { try await body(place, $0) } }
-            }
-            try await eventually { shared.waiting == count }
-            try await whenWaiting(tasks)
-            open.yield()
-            try await blocker.value
-            var results: [Result<Value, any Error>] = []
-            for task in tasks { results.append(await task.result) }
-            return results
-        }
-
-        func counts() async throws -> [Int] {
-            try await database.query("SELECT n FROM counter ORDER BY id").map { try $0.decode(as: Int.self) }
-        }
-    }
-
-    private func withCounters(_ count: Int, _ body: (World) async throws -> Void) async throws {
-        try await PostgresServer.shared().withDatabase { database in
-            try await database.execute("CREATE TABLE counter (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 0 CHECK (n < 1000))")
-            try await database.execute("CREATE TABLE entry (id int, place int, PRIMARY KEY (id, place))")
-            try await database.execute("INSERT INTO counter (id) SELECT * FROM generate_series(0, \(count - 1))")
-            try await body(World(database: database, shared: SharedTransactions(database, most: 16, atOnce: 1)))
-        }
-    }
-
     /// Reads a counter, adds to it, and returns what it was and the transaction's number.
     private static func add(_ amount: Int, to id: Int, _ sql: Transaction) async throws -> [Int] {
         let read = try sql.enqueue("SELECT n FROM counter WHERE id = \(id) FOR UPDATE")
@@ -81,7 +35,7 @@ import Testing
         try await PostgresServer.shared().withDatabase { plain in
             let database = try await watched(plain, counter)
             try await database.execute("CREATE TABLE t (id int PRIMARY KEY, n int)")
-            let world = World(database: database, shared: SharedTransactions(database, most: 16, atOnce: 1))
+            let world = SharedWorld(database: database, shared: SharedTransactions(database, most: 16, atOnce: 1))
             counter.reset()
             let results = try await world.together(10) { place, sql in
                 try sql.enqueue("INSERT INTO t SELECT id, n FROM \(rows: .of([place]), .of([7])) AS new (id, n)")
@@ -187,6 +141,38 @@ import Testing
         }
     }
 
+    @Test func `a merged change that changes two rows for one and none for another is not taken for one each`() async throws {
+        try await withCounters(4) { world in
+            let results = try await world.together(3) { place, sql in
+                let changed = try sql.enqueue(
+                    """
+                    UPDATE counter SET n = 5 FROM \(rows: .of([place])) AS new (id)
+                    WHERE counter.id = ANY(CASE new.id WHEN 0 THEN ARRAY[0, 1] WHEN 1 THEN ARRAY[2] ELSE ARRAY[9] END)
+                    """
+                )
+                return try await changed.affectedRows()
+            }
+            #expect(try results.map { try $0.get() } == [2, 1, 0])
+            #expect(try await world.counts() == [5, 5, 5, 0])
+        }
+    }
+
+    @Test func `rows that a merged insert with a join returns are not taken to be in its order`() async throws {
+        try await withCounters(6) { world in
+            let results = try await world.together(6) { place, sql in
+                let stored = try sql.enqueue(
+                    """
+                    INSERT INTO entry SELECT counter.id, new.place
+                    FROM \(rows: .of([5 - place]), .of([place])) AS new (id, place) JOIN counter ON counter.id = new.id
+                    RETURNING place
+                    """
+                )
+                return Int(try #require(try await stored.rows().first).decode(as: Int32.self))
+            }
+            #expect(try results.map { try $0.get() } == [0, 1, 2, 3, 4, 5])
+        }
+    }
+
     @Test func `statements that cannot be one are sent one by one, in each transaction's order`() async throws {
         try await withCounters(6) { world in
             let results = try await world.together(6) { place, sql in
@@ -257,94 +243,6 @@ import Testing
             #expect(try Set(numbers.map { try $0.get() }).count == 1)
             #expect(world.shared.limit == 3)
             #expect(try await world.counts() == [1, 1, 0, 64])
-        }
-    }
-
-    /// What a random transaction does to its owner's rows.
-    private struct Life: Sendable {
-        enum Step: CaseIterable { case add, insert, read, wait, remove }
-
-        let owner: Int
-        let steps: [Step]
-        let isRefused: Bool
-        let fails: Bool
-
-        init(_ random: inout Seeded, owners: Int) {
-            owner = .random(in: 0..<owners, using: &random)
-            steps = (0..<Int.random(in: 0...6, using: &random)).compactMap { _ in Step.allCases.randomElement(using: &random) }
-            isRefused = Int.random(in: 0..<12, using: &random) == 0
-            fails = Int.random(in: 0..<12, using: &random) == 0
-        }
-
-        func run(_ number: Int, _ sql: Transaction) async throws {
-            for (place, step) in steps.enumerated() {
-                switch step {
-                case .add:
-                    try sql.enqueue(
-                        """
-                        UPDATE counter SET n = n + new.more FROM \(rows: .of([owner]), .of([1])) AS new (id, more)
-                        WHERE counter.id = new.id
-                        """
-                    )
-                case .insert:
-                    try sql.enqueue("INSERT INTO entry SELECT * FROM \(rows: .of([owner]), .of([10 * number + place])) AS new")
-                case .read:
-                    let rows = try await sql.query("SELECT id, \(number) FROM counter WHERE id = \(owner)")
-                    let (id, own) = try #require(rows.first).decode(as: (Int32.self, Int.self))
-                    #expect(Int(id) == owner && own == number)
-                case .wait: await Task.yield()
-                case .remove: try await sql.execute("DELETE FROM entry WHERE id = \(owner) AND place < \(number)")
-                }
-            }
-            if isRefused { throw Refused() }
-            if fails { try sql.enqueue("INSERT INTO entry VALUES (\(owner), NULL)") }
-        }
-    }
-
-    /// - Returns: the numbers of those that were committed.
-    private static func live(_ owner: Int, _ lives: [Life], _ shared: SharedTransactions) async throws -> [Int] {
-        var done: [Int] = []
-        for (number, life) in lives.enumerated() where life.owner == owner {
-            do {
-                try await shared.transaction(of: "\(owner)") { try await life.run(number, $0) }
-                done.append(number)
-                #expect(!life.isRefused && !life.fails)
-            } catch is Refused {
-                #expect(life.isRefused)
-            } catch let error as DatabaseError {
-                #expect(life.fails && error.code == .notNullViolation)
-            }
-        }
-        return done
-    }
-
-    @Test(arguments: 0..<8) func `random transactions leave what they leave one after the other`(seed: Int) async throws {
-        let owners = 12
-        try await withCounters(owners) { world in
-            let shared = SharedTransactions(world.database, most: 8, atOnce: 2)
-            var random = Seeded(UInt64(seed))
-            let lives = (0..<240).map { _ in Life(&random, owners: owners) }
-            // One owner's transactions follow each other, so that the model knows their order.
-            let tasks = (0..<owners).map { owner in Task { try await Self.live(owner, lives, shared) } }
-            var done: Set<Int> = []
-            for task in tasks { done.formUnion(try await task.value) }
-            var (counts, entries) = (Array(repeating: 0, count: owners), Array(repeating: Set<Int>(), count: owners))
-            for (number, life) in lives.enumerated() where done.contains(number) {
-                for (place, step) in life.steps.enumerated() {
-                    switch step {
-                    case .add: counts[life.owner] += 1
-                    case .insert: entries[life.owner].insert(10 * number + place)
-                    case .read, .wait: break
-                    case .remove: entries[life.owner] = entries[life.owner].filter { $0 >= number }
-                    }
-                }
-            }
-            #expect(try await world.counts() == counts)
-            for owner in 0..<owners {
-                let stored = try await world.database.query("SELECT place FROM entry WHERE id = \(owner)")
-                #expect(try Set(stored.map { Int(try $0.decode(as: Int32.self)) }) == entries[owner])
-            }
-            #expect(done.count > 150 && shared.waiting == 0)
         }
     }
 

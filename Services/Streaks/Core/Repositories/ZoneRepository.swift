@@ -28,14 +28,14 @@ package enum ZoneRepository {
         try await histories(try await sql.query(query(of: users)))
     }
 
-    /// The statement of `histories` for one user, for who reads more at the same time.
-    package static func query(of user: UserID) -> Query {
-        "SELECT user_id, since, zone FROM zone_change WHERE user_id = \(user) ORDER BY since"
-    }
-
     /// The statement of `histories`, for who reads more at the same time.
     package static func query(of users: [UserID]) -> Query {
         "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
+    }
+
+    /// The same for one user: without an array, so that it can be one with those of others (`SharedTransactions`).
+    package static func query(of user: UserID) -> Query {
+        "SELECT user_id, since, zone FROM zone_change WHERE user_id = \(user) ORDER BY since"
     }
 
     /// A history by its entries, in order; nil when there are none.
