@@ -3,6 +3,7 @@ import AuthDomain
 import Bus
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// Families of refresh tokens under concurrency and time (AU-4).
@@ -12,15 +13,11 @@ import Testing
     }
 
     private func atOnce(_ count: Int, _ world: World, _ token: String) async -> [String] {
-        await withTaskGroup(of: String.self) { group in
-            for _ in 0..<count {
-                group.addTask {
-                    do { return try await refresh(world, token).refreshToken } catch {
-                        return (error as? ServiceError)?.reason ?? "\(error)"
-                    }
-                }
+        await simultaneously(count) { _ in try await refresh(world, token).refreshToken }.map { result in
+            switch result {
+            case .success(let token): token
+            case .failure(let error): (error as? ServiceError)?.reason ?? "\(error)"
             }
-            return await group.reduce(into: []) { $0.append($1) }
         }
     }
 

@@ -10,14 +10,6 @@ struct IdempotencyTests {
         return (try await Person.register("ida", at: home), try await Person.register("joe", at: home))
     }
 
-    /// Sends the same at once from many connections.
-    private func atOnce(_ count: Int, _ send: @escaping @Sendable () async throws -> HTTPReply) async throws -> [HTTPReply] {
-        try await withThrowingTaskGroup(of: HTTPReply.self) { group in
-            for _ in 0..<count { group.addTask { try await send() } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-    }
-
     @Test func `the same key and body get the same answer and have one effect`() async throws {
         let (ida, joe) = try await two()
         let first = try await ida.request(joe, key: "key-1")
@@ -61,7 +53,7 @@ struct IdempotencyTests {
     @Test func `a repeated acceptance shows the streak as the first did, whatever has happened since`() async throws {
         let (ida, joe) = try await two()
         let friendship = try #require(try await ida.request(joe).data["friendship_id"].string)
-        let replies = try await atOnce(16) { try await joe.respond(friendship, key: "accept") }
+        let replies = try await simultaneously(16) { _ in try await joe.respond(friendship, key: "accept") }.map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [200], "\(replies.map(\.text))")
         #expect(Set(replies.map(\.dataText)).count == 1)
         #expect(replies[0].data["streak"]["current_count"].int == 0)
@@ -92,7 +84,7 @@ struct IdempotencyTests {
 
     @Test func `sixteen requests with one key at once make one friend request`() async throws {
         let (ida, joe) = try await two()
-        let replies = try await atOnce(16) { try await ida.request(joe, key: "key-4") }
+        let replies = try await simultaneously(16) { _ in try await ida.request(joe, key: "key-4") }.map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [201], "\(replies.map(\.text))")
         #expect(Set(replies.map(\.dataText)).count == 1)
         #expect(try await joe.get("/api/friends/requests").data["requests"].list.count == 1)
@@ -102,7 +94,7 @@ struct IdempotencyTests {
 
     @Test func `sixteen requests without a key at once make one friend request`() async throws {
         let (ida, joe) = try await two()
-        let replies = try await atOnce(16) { try await ida.request(joe) }
+        let replies = try await simultaneously(16) { _ in try await ida.request(joe) }.map { try $0.get() }
         #expect(replies.filter { $0.status == 201 }.count == 1)
         #expect(Set(replies.compactMap(\.code)) == ["FRIEND_REQUEST_EXISTS"])
         #expect(try await joe.get("/api/friends/requests").data["requests"].list.count == 1)
@@ -112,7 +104,7 @@ struct IdempotencyTests {
         let (ida, joe) = try await two()
         try await ida.befriend(joe)
         let photo = try Photos.jpeg(11)
-        let replies = try await atOnce(16) { try await ida.upload(photo, key: "key-5") }
+        let replies = try await simultaneously(16) { _ in try await ida.upload(photo, key: "key-5") }.map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [201], "\(replies.filter { $0.status != 201 }.map(\.text))")
         #expect(Set(replies.compactMap { $0.data["snap"]["id"].string }).count == 1)
         try await oneSnap(of: ida)

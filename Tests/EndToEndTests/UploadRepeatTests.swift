@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The same photo again is the same snap, whatever comes between (PH-3), and a refusal says why it is one (PH-1).
@@ -7,13 +8,6 @@ struct UploadRepeatTests {
         let home = try await Installation.shared.value
         let (una, vic) = (try await Person.register("una", at: home), try await Person.register("vic", at: home))
         return (una, vic, try await una.befriend(vic))
-    }
-
-    private func atOnce(_ count: Int, _ send: @escaping @Sendable (Int) async throws -> HTTPReply) async throws -> [HTTPReply] {
-        try await withThrowingTaskGroup(of: HTTPReply.self) { group in
-            for number in 0..<count { group.addTask { try await send(number) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
     }
 
     /// The bytes of `data`, up to the envelope's end.
@@ -44,7 +38,7 @@ struct UploadRepeatTests {
     @Test func `sixteen uploads of the same bytes at once without a key all get the first answer`() async throws {
         let (una, _, _) = try await friends()
         let photo = try Photos.jpeg(201)
-        let replies = try await atOnce(16) { _ in try await una.upload(photo) }
+        let replies = try await simultaneously(16) { _ in try await una.upload(photo) }.map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [201], "\(replies.filter { $0.status != 201 }.map(\.text))")
         #expect(Set(replies.map(Self.data)).count == 1, "byte for byte")
         try await isOne(una)
@@ -54,7 +48,7 @@ struct UploadRepeatTests {
     @Test func `sixteen keys for the same bytes at once all get the first answer`() async throws {
         let (una, _, _) = try await friends()
         let photo = try Photos.jpeg(202)
-        let replies = try await atOnce(16) { try await una.upload(photo, key: "own-\($0)") }
+        let replies = try await simultaneously(16) { try await una.upload(photo, key: "own-\($0)") }.map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [201], "\(replies.filter { $0.status != 201 }.map(\.text))")
         #expect(Set(replies.map(Self.data)).count == 1)
         try await isOne(una)
@@ -65,7 +59,8 @@ struct UploadRepeatTests {
         let wim = try await Person.register("wim", at: una.home)
         let other = try await una.befriend(wim)
         let photo = try Photos.jpeg(203)
-        let replies = try await atOnce(8) { try await una.upload(photo, to: $0 % 2 == 0 ? "all" : "\(other),\(streak)") }
+        let replies = try await simultaneously(8) { try await una.upload(photo, to: $0 % 2 == 0 ? "all" : "\(other),\(streak)") }
+            .map { try $0.get() }
         #expect(Set(replies.map(\.status)) == [201], "\(replies.filter { $0.status != 201 }.map(\.text))")
         #expect(Set(replies.map(Self.data)).count == 1)
         #expect(Self.data(try await una.upload(photo, to: other)) == Self.data(replies[0]), "one of the streaks it was posted to")
@@ -88,7 +83,7 @@ struct UploadRepeatTests {
     @Test func `different photos at once leave one snap and no bytes of the others`() async throws {
         let (una, _, _) = try await friends()
         let photos = try (0..<8).map { try Photos.jpeg(210 + $0, width: 64, height: 48) }
-        let replies = try await atOnce(8) { try await una.upload(photos[$0], key: "photo-\($0)") }
+        let replies = try await simultaneously(8) { try await una.upload(photos[$0], key: "photo-\($0)") }.map { try $0.get() }
         #expect(replies.filter { $0.status == 201 }.count == 1, "\(replies.map(\.status))")
         #expect(replies.filter { $0.status != 201 }.allSatisfy { $0.code == "ALREADY_POSTED" }, "\(replies.map(\.text))")
         try await isOne(una)

@@ -190,17 +190,12 @@ nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) asy
 
 /// What each of many at once came to: the reasons of refusals, and `OK`.
 func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws -> [String: Int] {
-    try await withThrowingTaskGroup(of: String.self) { tasks in
-        for index in 0..<count {
-            tasks.addTask {
-                do {
-                    try await body(index)
-                    return "OK"
-                } catch let error as ServiceError { return error.reason }
-            }
-        }
-        var outcomes: [String: Int] = [:]
-        for try await outcome in tasks { outcomes[outcome, default: 0] += 1 }
-        return outcomes
+    var outcomes: [String: Int] = [:]
+    for result in await simultaneously(count, body) {
+        do {
+            try result.get()
+            outcomes["OK", default: 0] += 1
+        } catch let error as ServiceError { outcomes[error.reason, default: 0] += 1 }
     }
+    return outcomes
 }

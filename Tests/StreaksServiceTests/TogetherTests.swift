@@ -18,11 +18,6 @@ import Testing
         let habit: HabitID
     }
 
-    private struct Entry: Sendable {
-        let number: Int
-        let reply: Result<HabitEntryReply, any Error>
-    }
-
     @Test func `completions of many users at once are each user's own, also beside those that are refused`() async throws {
         try await withHabits { world in
             var people: [Person] = []
@@ -35,29 +30,23 @@ import Testing
                 people.append(Person(world: own, number: number, habit: habit.id))
             }
             for round in 1...4 {
-                let entries = await withTaskGroup(of: Entry.self) { group in
-                    for person in people {
-                        group.addTask {
-                            let number = person.number
-                            let task = Task {
-                                try await person.world.complete(person.habit, value: Double(number), note: "\(number)")
-                            }
-                            return Entry(number: number, reply: await task.result)
-                        }
-                    }
-                    var entries: [Entry] = []
-                    for await entry in group { entries.append(entry) }
-                    return entries
+                let replies = await simultaneously(people.count) { [people] place in
+                    let person = people[place]
+                    return try await person.world.complete(
+                        person.habit,
+                        value: Double(person.number),
+                        note: "\(person.number)"
+                    )
                 }
-                for entry in entries {
-                    switch entry.reply {
+                for (person, reply) in zip(people, replies) {
+                    switch reply {
                     case .failure(let error):
-                        #expect(entry.number % 8 == 0 && (error as? ServiceError)?.reason == "HABIT_NOT_FOUND")
+                        #expect(person.number % 8 == 0 && (error as? ServiceError)?.reason == "HABIT_NOT_FOUND")
                     case .success(let reply):
-                        let person = people[entry.number - 1]
-                        #expect(entry.number % 8 != 0 && reply.habitID == person.habit)
-                        #expect(reply.value == Double(round * entry.number) && reply.targetValue == Double(1_000 + entry.number))
-                        #expect(reply.completion?.note == "\(entry.number)" && reply.completions == Int32(round))
+                        #expect(person.number % 8 != 0 && reply.habitID == person.habit)
+                        #expect(reply.value == Double(round * person.number))
+                        #expect(reply.targetValue == Double(1_000 + person.number))
+                        #expect(reply.completion?.note == "\(person.number)" && reply.completions == Int32(round))
                     }
                 }
             }
@@ -73,11 +62,6 @@ import Testing
         }
     }
 
-    private struct CheckedIn: Sendable {
-        let number: Int
-        let reply: CheckInReply
-    }
-
     @Test func `check-ins of many users at once are each user's own, once each`() async throws {
         try await withCheckIns { checkIns in
             let world = checkIns.world
@@ -90,32 +74,23 @@ import Testing
             for number in 101...124 { users.append(try await world.person(UInt64(number))) }
             for day in 1...3 {
                 let now = world.clock.now()
-                let replies = try await withThrowingTaskGroup(of: CheckedIn.self) { group in
-                    for (number, user) in users.enumerated() {
-                        // Each says it twice at once, with the same key.
-                        for _ in 0..<2 {
-                            group.addTask {
-                                var context = World.by(user)
-                                context.idempotencyKey = "day \(day)"
-                                let request = CheckInRequest(
-                                    moodScore: Int32(1 + number % 10),
-                                    energyLevel: Int32(1 + number % 7),
-                                    checkInTime: now
-                                )
-                                return CheckedIn(number: number, reply: try await Self.answered(handler, request, context))
-                            }
-                        }
-                    }
-                    var replies: [CheckedIn] = []
-                    for try await reply in group { replies.append(reply) }
-                    return replies
+                // Each says it twice at once, with the same key.
+                let replies = await simultaneously(2 * users.count) { [users] place in
+                    let number = place / 2
+                    var context = World.by(users[number])
+                    context.idempotencyKey = "day \(day)"
+                    let request = CheckInRequest(
+                        moodScore: Int32(1 + number % 10),
+                        energyLevel: Int32(1 + number % 7),
+                        checkInTime: now
+                    )
+                    return try await Self.answered(handler, request, context)
                 }
-                #expect(replies.count == 2 * users.count)
-                for checkedIn in replies {
-                    let data = try #require(checkedIn.reply.data)
+                for (place, reply) in replies.enumerated() {
+                    let (number, data) = (place / 2, try #require(try reply.get().data))
                     #expect(data.streak?.currentStreak == Int32(day) && data.streak?.isFirstCheckInToday == true)
-                    #expect(data.trackingEntry?.moodScore == Int32(1 + checkedIn.number % 10))
-                    #expect(data.trackingEntry?.energyLevel == Int32(1 + checkedIn.number % 7))
+                    #expect(data.trackingEntry?.moodScore == Int32(1 + number % 10))
+                    #expect(data.trackingEntry?.energyLevel == Int32(1 + number % 7))
                 }
                 world.clock.advance(by: .hours(24))
             }

@@ -71,11 +71,6 @@ import Testing
         }
     }
 
-    private struct Cast: Sendable {
-        let voter: UInt64
-        let reply: Result<VoteReply, any Error>
-    }
-
     @Test func `voters at the same time each get their own answer, and the votes of those that are refused do not count`()
         async throws
     {
@@ -86,30 +81,23 @@ import Testing
                 posts.append(try await world.pin(UInt64(number + 1), by: author, at: 1, Double(number)))
             }
             for round in 0..<3 {
-                let casts = await withTaskGroup(of: Cast.self) { [posts] group in
-                    for voter in UInt64(1)...48 {
-                        group.addTask {
-                            let vote: Vote? = round == 2 && voter % 4 == 0 ? nil : (Int(voter) + round) % 3 == 0 ? .down : .up
-                            let post = posts[Int(voter) % 3]
-                            let task = Task { try await world.vote(vote, on: post, by: voter, key: "round \(round)") }
-                            return Cast(voter: voter, reply: await task.result)
-                        }
-                    }
-                    var casts: [Cast] = []
-                    for await cast in group { casts.append(cast) }
-                    return casts
+                let casts = await simultaneously(48) { [posts] place in
+                    let number = place + 1
+                    let vote: Vote? = round == 2 && number % 4 == 0 ? nil : (number + round) % 3 == 0 ? .down : .up
+                    return try await world.vote(vote, on: posts[number % 3], by: UInt64(number), key: "round \(round)")
                 }
-                for cast in casts {
-                    switch cast.reply {
+                for (place, cast) in casts.enumerated() {
+                    let number = place + 1
+                    switch cast {
                     // User 1 votes on their second post, user 2 on theirs.
-                    case .failure(let error): #expect(cast.voter <= 2 && (error as? ServiceError)?.reason == "OWN_POST")
+                    case .failure(let error): #expect(number <= 2 && (error as? ServiceError)?.reason == "OWN_POST")
                     case .success(let reply):
-                        let isTakenBack = round == 2 && cast.voter % 4 == 0
-                        let expected = isTakenBack ? nil : (Int(cast.voter) + round) % 3 == 0 ? "down" : "up"
-                        #expect(reply.postID == posts[Int(cast.voter) % 3] && reply.myVote == expected)
+                        let isTakenBack = round == 2 && number % 4 == 0
+                        let expected = isTakenBack ? nil : (number + round) % 3 == 0 ? "down" : "up"
+                        #expect(reply.postID == posts[number % 3] && reply.myVote == expected)
                     }
                 }
-                #expect(casts.count { if case .failure = $0.reply { true } else { false } } == 2)
+                #expect(casts.count { if case .failure = $0 { true } else { false } } == 2)
                 if round == 1 { try await world.countVotes() }
                 for (index, post) in posts.enumerated() {
                     let voters = (3...48).filter { $0 % 3 == index && !(round == 2 && $0 % 4 == 0) }
