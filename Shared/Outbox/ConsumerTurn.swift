@@ -196,8 +196,13 @@ extension EventConsumer {
 
     private func takeDeliveries(_ turn: ConsumerTurn, endingWith epoch: ConnectionEpoch) async throws {
         let stream = turn.lease.stream
-        let consumption = jetStream.consume(stream: stream, durable: durable, batch: batch, endingWith: epoch) {
-            [self] batch in
+        let consumption = jetStream.consume(
+            stream: stream,
+            durable: durable,
+            batch: batch,
+            needing: subjects,
+            endingWith: epoch
+        ) { [self] batch in
             await handle(turn.take(batch), turn)
         }
         var failure: (any Error)?

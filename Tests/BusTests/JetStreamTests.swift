@@ -111,6 +111,27 @@ extension BrokerTests {
             }
         }
 
+        @Test func `of subjects that are not needed only the places arrive`() async throws {
+            try await withStream { _, _, jetStream in
+                var event = OutgoingEvent(subject: "evt.test.v1.Other", messageID: "x", headers: ["trace": "t"], body: [7])
+                _ = await jetStream.publish([event], deadline: deadline())
+                (event.subject, event.messageID) = ("evt.test.v1.Happened", "y")
+                _ = await jetStream.publish([event], deadline: deadline())
+                let seen = Shared<[JetStreamMessage]>([])
+                let needed: Set = ["evt.test.v1.Happened"]
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10, needing: needed) { batch in
+                    seen.update { $0 += batch }
+                }
+                try await eventually("both arrive") { seen.value.count == 2 }
+                await consumption.stop()
+                let (other, wanted) = (seen.value[0], seen.value[1])
+                #expect(other.subject == "evt.test.v1.Other" && other.headers.isEmpty && other.body.isEmpty)
+                #expect(other.streamSequence == 1 && other.consumerSequence == 1)
+                #expect(wanted.headers["trace"] == "t" && wanted.headers["Nats-Msg-Id"] == "y" && wanted.body == [7])
+                #expect(wanted.streamSequence == 2 && wanted.consumerSequence == 2)
+            }
+        }
+
         @Test func `a long backlog comes in batches`() async throws {
             try await withStream { _, _, jetStream in
                 for start in stride(from: 1, through: 3_000, by: 500) {

@@ -16,6 +16,7 @@ struct DeployCommandTests {
         ("photo a.jpg --seed x", "--seed must be"), ("soak --nonsense", "“--nonsense”"),
         ("soak --pairs", "--pairs needs a value"),
         ("soak --pairs 0", "--pairs must be"), ("soak --from tomorrow", "--from must be"),
+        ("soak --people 0 --habit-people 0 --days 0", "--days must be"), ("soak --people none", "--people must be"),
         ("chaos --kills many", "--kills must be"),
         ("test --depth deep", "--depth must be quick or full, not “deep”"), ("test --depth", "--depth must be"),
         ("chaos --victims all", "--victims must be"), ("bench nonsense", "“nonsense”"),

@@ -270,6 +270,28 @@ struct MutationTests {
         }
     }
 
+    @Test(arguments: [Isolation.readCommitted, .serializable]) func `gets the answer that was stored after it had looked for one`(
+        isolation: Isolation
+    ) async throws {
+        try await withFixture { fixture in
+            let first = try await change(fixture, context("k"), "a")
+            try await fixture.database.execute("CREATE TABLE hidden AS SELECT * FROM stored_reply")
+            try await fixture.database.execute("DELETE FROM stored_reply")
+            let runs = Atomic(0)
+            let again = try await fixture.mutations.once(context("k"), Note("a"), isolation: isolation) { work in
+                _ = try await work.sql.execute("INSERT INTO effects VALUES ('b')")
+                // As a transaction does that has ended between what this one has read and its lock.
+                if runs.add(1, ordering: .relaxed).newValue == 1 {
+                    try await fixture.database.execute("INSERT INTO stored_reply SELECT * FROM hidden")
+                }
+                return Note("another")
+            }.reply
+            #expect(again == first)
+            #expect(runs.load(ordering: .relaxed) == 1, "it is not done again")
+            #expect(try await effects(fixture) == 1, "what it has done is rolled back")
+        }
+    }
+
     @Test func `with a key of the gateway is known for two minutes`() async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))
         try await withFixture(clock: clock) { fixture in

@@ -210,7 +210,7 @@ struct CheckInWorld {
     func give(xp: Int) async throws {
         try await world.work.run(trace: "", requestID: "") { [ann] work in
             let entry = XPEntry(ann, key: "gift:\(xp):\(work.now)", amount: xp, cause: "gift", raisesLevel: false)
-            try await XPLedger.post([entry], work)
+            try XPLedger.post([entry], work)
         }
     }
 

@@ -141,7 +141,7 @@ struct PowerUpTests {
             let buy = BuyBooster(mutations: world.mutations)
             #expect(await world.reason { _ = try await buy.handle(BuyBoosterRequest(), world.context) } == "NOT_ENOUGH_XP")
             try await world.work.run(trace: "", requestID: "") { work in
-                _ = try await XPLedger.post([XPEntry(world.ann, key: "test", amount: 450, cause: "test")], work)
+                try XPLedger.post([XPEntry(world.ann, key: "test", amount: 450, cause: "test")], work)
             }
             let bought = try await buy.handle(BuyBoosterRequest(), world.context).reply
             #expect(bought.held == 1 && bought.xpLeft == 150 && bought.xpSpent == 300)

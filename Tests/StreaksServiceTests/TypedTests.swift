@@ -112,7 +112,7 @@ struct TypedTests {
     @Test func `the start carries the user's level, and a milestone what it brought`() async throws {
         try await withTyped { world in
             try await world.work.run(trace: "", requestID: "") { [ann = world.ann] work in
-                _ = try await XPLedger.post([XPEntry(ann, key: "before", amount: 350, cause: "gift")], work)
+                try XPLedger.post([XPEntry(ann, key: "before", amount: 350, cause: "gift")], work)
             }
             try await world.recordDaily(5...8)
             #expect(try await world.events(SoloStreakStarted.self).map(\.userLevel) == [3])

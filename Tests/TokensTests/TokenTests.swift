@@ -101,6 +101,24 @@ struct TokenTests {
         #expect(await reason(verifier, try await after.sign(token())) == "accepted")
     }
 
+    @Test func `are verified once while their key stays published, whatever becomes of others`() async throws {
+        let (old, new) = (TokenSigner.makeKey(), TokenSigner.makeKey())
+        let before = try await TokenSigner(pemKeys: [old])
+        let after = try await TokenSigner(pemKeys: [old, new])
+        let (oldText, text) = (try await before.sign(token()), try await after.sign(token()))
+        let verifier = try await verifier(after.publicKeys)
+        for text in [oldText, text] {
+            #expect(!verifier.isKnown(text))
+            #expect(await reason(verifier, text) == "accepted")
+            #expect(verifier.isKnown(text))
+        }
+        // As the gateway does again and again.
+        try await verifier.use(jwks: [jwks(after.publicKeys)])
+        #expect(verifier.isKnown(oldText) && verifier.isKnown(text))
+        try await verifier.use(jwks: [jwks(after.publicKeys.suffix(1))])
+        #expect(!verifier.isKnown(oldText) && verifier.isKnown(text))
+    }
+
     @Test func `of every one of several sets of keys count`() async throws {
         let first = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
         let second = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])

@@ -45,7 +45,7 @@ struct Votes: Sendable {
             request,
             isShared: true,
             loading: { work, key in
-                try VoteRepository.enqueue(vote, on: post, by: user, at: work.now, if: key, work.sql)
+                try VoteRepository.enqueue(vote, on: post, by: user, if: key, work.sql)
             },
             { _, voted in
                 guard let (author, counts) = try await VoteRepository.votes(voted) else { throw ServiceError.notFound("post") }

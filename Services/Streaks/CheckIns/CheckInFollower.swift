@@ -28,8 +28,8 @@ package struct CheckInFollower: StreakFollower {
         }
         try await CheckInRepository.giveBack(returned, at: work.now, work.sql)
         try await CheckInRepository.add(Self.latest(spent), at: work.now, work.sql)
-        try await CheckInRepository.add(reached, at: work.now, work.sql)
-        try await XPLedger.post(reached.compactMap(Self.xp), work)
+        try CheckInRepository.add(reached, at: work.now, work.sql)
+        try XPLedger.post(reached.compactMap(Self.xp), work)
         for repair in repairs { try await giveBack(repair, work) }
         let coins = try await CheckInCoins.of(all, work)
         for earned in coins where earned.isDoubled { try await DoubleDays.setHelped(earned.user, on: earned.date, work.sql) }
@@ -54,7 +54,7 @@ package struct CheckInFollower: StreakFollower {
         switch method {
         case "free_pro_repair": break
         case "xp":
-            try await XPLedger.post(
+            try XPLedger.post(
                 [XPEntry(user, key: "refund:\(operation)", amount: XPRules.repairPrice, cause: "refund", raisesLevel: false)],
                 work
             )

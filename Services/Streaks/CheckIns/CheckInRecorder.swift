@@ -168,12 +168,16 @@ struct CheckInRecorder: Sendable {
         }
         // The first check-in of a date is posted with it; a perfect week may have been before.
         let isNew = entries.count == 1 && facts.isKnown(date) && facts.entry(date)?.checkInTimestamp == nil
-        let posting = try XPLedger.enqueue(entries, work)
-        let posted = isNew ? Set(entries) : try await posting.added()
+        if !isNew {
+            // Nobody else posts them: the streak is locked.
+            let posted = try await XPLedger.posted(entries, work.sql)
+            entries.removeAll { posted.contains($0) }
+        }
+        try XPLedger.post(entries, work)
         let coins = try await CheckInCoins.of([written], work)
         return EarnedByCheckIn(
             written,
-            xp: posted.reduce(0) { $0 + $1.amount },
+            xp: entries.reduce(0) { $0 + $1.amount },
             coins: coins.reduce(0) { $0 + $1.amount }
         )
     }

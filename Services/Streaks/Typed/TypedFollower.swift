@@ -16,7 +16,7 @@ package struct TypedFollower: StreakFollower {
         for reward in rewards where reward.isHelpedByDouble {
             try await DoubleDays.setHelped(reward.user, on: reward.date, work.sql)
         }
-        try await XPLedger.post(rewards.compactMap(\.xp), work)
+        try XPLedger.post(rewards.compactMap(\.xp), work)
         try await work.emit(
             rewards.map {
                 CoinsEarned(userID: $0.user, amount: Int64($0.coins), cause: $0.cause.rawValue, key: $0.key, at: work.now)

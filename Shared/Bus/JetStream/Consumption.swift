@@ -1,3 +1,4 @@
+internal import CNats
 public import Kernel
 internal import Logging
 
@@ -7,6 +8,7 @@ public final class Consumption: Sendable {
     private let stream: String
     private let durable: String
     private let batch: Int
+    private let subjects: Set<String>?
     private let epoch: ConnectionEpoch?
     /// The prefix of reply subjects of pull requests; the number of the request follows.
     let inbox: String
@@ -34,6 +36,7 @@ public final class Consumption: Sendable {
         stream: String,
         durable: String,
         batch: Int,
+        subjects: Set<String>?,
         epoch: ConnectionEpoch?,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) {
@@ -41,6 +44,7 @@ public final class Consumption: Sendable {
         self.stream = stream
         self.durable = durable
         self.batch = batch
+        self.subjects = subjects
         self.epoch = epoch
         self.inbox = connection.makeInbox()
         self.inboxStart = inbox + "."
@@ -151,6 +155,16 @@ public final class Consumption: Sendable {
     ///
     /// A delivery has the subject of its message in the stream, and a reply subject (meant for acknowledgements) that names stream and
     /// consumer. The broker's status of a request comes to the request's inbox, without a reply subject.
+    ///
+    /// - Parameter message: is taken.
+    func arrived(_ message: OpaquePointer) {
+        arrived(
+            BusMessage(taking: message, anyReply: true) { [subjects, inboxStart] subject in
+                subjects?.contains(subject) != false || subject.hasPrefix(inboxStart)
+            }
+        )
+    }
+
     func arrived(_ message: BusMessage) {
         if message.subject.hasPrefix(inboxStart) {
             guard message.reply == nil, let status = message.brokerStatus,
@@ -212,8 +226,8 @@ private final class DeliveryTarget: MessageTarget {
     var judgesSubjects: Bool { true }
 
     func arrived(_ message: OpaquePointer) {
-        let message = BusMessage(taking: message, anyReply: true)
-        consumption.value?.arrived(message)
+        guard let consumption = consumption.value else { return natsMsg_Destroy(message) }
+        consumption.arrived(message)
     }
 }
 

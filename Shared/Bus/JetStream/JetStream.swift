@@ -137,6 +137,7 @@ public final class JetStream: Sendable {
     ///   - stream: The stream.
     ///   - durable: The consumer.
     ///   - batch: Most messages that are requested, and passed to the handler, at once.
+    ///   - subjects: Messages of other subjects are passed without their headers and body, for their places alone. nil: none are.
     ///   - epoch: The connection with which it ends (`Consumption.hasEnded`): messages in flight are then lost, and the
     ///     stream may be another one. nil: it continues over reconnects.
     ///   - handler: Gets received messages in order, one call after the other. No message is delivered again: one that was lost is read
@@ -145,6 +146,7 @@ public final class JetStream: Sendable {
         stream: String,
         durable: String,
         batch: Int,
+        needing subjects: Set<String>? = nil,
         endingWith epoch: ConnectionEpoch? = nil,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) -> Consumption {
@@ -153,6 +155,7 @@ public final class JetStream: Sendable {
             stream: stream,
             durable: durable,
             batch: max(1, batch),
+            subjects: subjects,
             epoch: epoch,
             handler: handler
         )

@@ -92,19 +92,20 @@ extension ServiceError {
 extension BusMessage {
     /// Copies a message of nats.c and frees it.
     ///
-    /// - Parameter anyReply: Whether to keep a reply subject that is not an inbox.
-    init(taking message: OpaquePointer, anyReply: Bool = false) {
+    /// - Parameters:
+    ///   - anyReply: Whether to keep a reply subject that is not an inbox.
+    ///   - isNeeded: Whether to copy headers and body of a message with this subject.
+    init(taking message: OpaquePointer, anyReply: Bool = false, if isNeeded: (_ subject: String) -> Bool = { _ in true }) {
         defer { natsMsg_Destroy(message) }
-        var body: [UInt8] = []
+        self.init(
+            subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
+            reply: natsMsg_GetReply(message).flatMap { anyReply || Subject.isInbox($0) ? String(cString: $0) : nil }
+        )
+        guard isNeeded(subject) else { return }
+        headers = BusHeaders(of: message)
         if let data = natsMsg_GetData(message) {
             body = [UInt8](UnsafeRawBufferPointer(start: data, count: Int(natsMsg_GetDataLength(message))))
         }
-        self.init(
-            subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
-            reply: natsMsg_GetReply(message).flatMap { anyReply || Subject.isInbox($0) ? String(cString: $0) : nil },
-            headers: BusHeaders(of: message),
-            body: body
-        )
     }
 }
 

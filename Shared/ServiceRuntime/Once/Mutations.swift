@@ -70,7 +70,9 @@ public struct Mutations: Sendable {
     ) async throws -> Once<Reply> {
         let owner = isShared ? context.principal?.userID?.description : nil
         guard let stored = try StoredReply(context, request) else {
-            return Once(try await work.run(context, sharedBy: owner) { try await body($0, try load($0, .withoutKey)) })
+            return Once(
+                try await work.run(context, sharedBy: owner) { try await body($0, try load($0, .withoutKey(at: $0.now))) }
+            )
         }
         let answer = try await answer(context, stored, isWhole: true, .readCommitted, owner, loading: load) { work, loaded in
             .success(try await body(work, loaded))
@@ -185,17 +187,22 @@ public struct Mutations: Sendable {
         loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Result<Reply, ServiceError>
     ) async throws -> StoredAnswer {
-        try await work.run(context, isolation: isolation, sharedBy: owner) { work in
-            let claim = try stored.enqueueClaim(at: work.now, work.sql)
-            let loaded = try load(work, stored.condition)
+        @Sendable func attempt(_ work: UnitOfWork) async throws -> StoredAnswer {
+            let claim = try stored.enqueueClaim(work.sql)
+            let loaded = try load(work, stored.condition(at: work.now))
             if let known = try await stored.known(claim, at: work.now, work.sql) { return known }
             let answer: StoredAnswer
             switch try await body(work, loaded) {
             case .success(let reply): answer = StoredAnswer(bytes: try reply.serialized(), isWhole: isWhole)
             case .failure(let refusal): answer = try StoredAnswer(refusal: refusal)
             }
-            try stored.store(answer, work.sql)
+            try stored.store(answer, at: work.now, work.sql)
             return answer
+        }
+        do {
+            return try await work.run(context, isolation: isolation, sharedBy: owner, attempt)
+        } catch  where StoredReply.isAnsweredMeanwhile(error) {
+            return try await work.run(context, isolation: isolation, attempt)
         }
     }
 

@@ -3,7 +3,7 @@ internal import CommonAPI
 internal import Crypto
 public import Database
 internal import FoundationEssentials
-internal import Kernel
+public import Kernel
 internal import Wire
 
 /// What a request was answered.
@@ -49,24 +49,31 @@ public struct KeyCondition: Sendable {
     public let method: String?
     /// nil for a request without a key.
     public let keyHash: [UInt8]?
+    /// When the request is answered: what was stored before and has expired by then is as good as none.
+    public let now: Instant
 
     /// Of a request without a key.
-    public static let withoutKey = KeyCondition(lock: .none, caller: nil, method: nil, keyHash: nil)
-
-    /// Whether the request has not been answered yet, and is not being answered by another transaction: for changes. Only the transaction that has
-    /// claimed the key sees it without an answer.
-    public var isNew: Query {
-        guard let caller, let method, let keyHash else { return "true" }
-        return Self.isNew("\(caller)", "\(method)", "\(keyHash)")
+    public static func withoutKey(at now: Instant) -> KeyCondition {
+        KeyCondition(lock: .none, caller: nil, method: nil, keyHash: nil, now: now)
     }
 
-    /// The same where `caller`, `method` and `key_hash` are columns of the rows `new` that a statement is given.
-    public static let isNewInRow: Query = "(new.key_hash IS NULL OR \(isNew("new.caller", "new.method", "new.key_hash")))"
+    /// Whether the request has not been answered yet, and is not being answered by another transaction: for changes.
+    public var isNew: Query {
+        guard let caller, let method, let keyHash else { return "true" }
+        return "(\(lock.isHeld) AND \(Self.isUnanswered("\(caller)", "\(method)", "\(keyHash)", "\(now)")))"
+    }
 
-    private static func isNew(_ caller: Query, _ method: Query, _ keyHash: Query) -> Query {
+    /// The same where `caller`, `method`, `key_hash` and `now` of the condition and `high` and `low` of its lock are columns of the rows `new`
+    /// that a statement is given.
+    public static let isNewInRow: Query = """
+        (new.key_hash IS NULL OR pg_try_advisory_xact_lock(new.high, new.low)
+            AND \(isUnanswered("new.caller", "new.method", "new.key_hash", "new.now")))
         """
-        EXISTS (SELECT FROM stored_reply AS claimed WHERE claimed.caller = \(caller) AND claimed.method = \(method)
-            AND claimed.key_hash = \(keyHash) AND claimed.reply IS NULL)
+
+    private static func isUnanswered(_ caller: Query, _ method: Query, _ keyHash: Query, _ now: Query) -> Query {
+        """
+        NOT EXISTS (SELECT FROM stored_reply AS known WHERE known.caller = \(caller) AND known.method = \(method)
+            AND known.key_hash = \(keyHash) AND known.expires_at > \(now))
         """
     }
 }
@@ -132,26 +139,19 @@ struct StoredReply: Sendable {
         )
     }
 
-    /// Queues the taking of the key for this transaction; what came of it says `known(_:at:_:)`.
-    func enqueueClaim(at now: Instant, _ sql: Transaction) throws -> QueuedStatement {
-        // One that has expired is as good as none, purged or not.
+    /// Queues the taking of the key for this transaction, and the reading of what is stored for it; what came of both says `known(_:at:_:)`.
+    func enqueueClaim(_ sql: Transaction) throws -> QueuedStatement {
         try sql.enqueue(
             """
-            INSERT INTO stored_reply AS known (caller, user_id, method, key_hash, request_hash, expires_at)
-            SELECT caller, user_id, method, key_hash, request_hash, expires_at
-            FROM \(rows: .of([caller]), .of([user]), .of([method]), .of([keyHash]), .of([requestHash]), .of([now + life]),
-                .of([lock.high]), .of([lock.low])) AS new (caller, user_id, method, key_hash, request_hash, expires_at, high, low)
-            WHERE \(AdvisoryLock.isHeldInRow)
-            ON CONFLICT (caller, method, key_hash) DO UPDATE
-                SET request_hash = EXCLUDED.request_hash, reply = NULL, expires_at = EXCLUDED.expires_at, user_id = EXCLUDED.user_id
-                WHERE known.expires_at <= EXCLUDED.expires_at - \(life)
+            SELECT \(lock.isHeld), known.request_hash, known.reply, known.is_whole, known.is_refusal, known.expires_at
+            FROM (VALUES (1)) AS one LEFT JOIN stored_reply AS known ON \(isThis)
             """
         )
     }
 
     /// For statements behind the claim.
-    var condition: KeyCondition {
-        KeyCondition(lock: lock, caller: caller, method: method, keyHash: keyHash)
+    func condition(at now: Instant) -> KeyCondition {
+        KeyCondition(lock: lock, caller: caller, method: method, keyHash: keyHash, now: now)
     }
 
     /// What came of a claim.
@@ -160,10 +160,22 @@ struct StoredReply: Sendable {
     /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
     ///   request whose process is frozen; callers ask again instead.
     func known(_ claim: QueuedStatement, at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
-        if try await claim.affectedRows() == 1 { return nil }
-        guard let (firstHash, answer) = try await find(sql, "AND expires_at > \(now)"), let answer else {
-            throw ServiceError.requestInProgress
+        guard let row = try await claim.rows().first else { throw ServiceError.internal }
+        let (isHeld, hash, reply, isWhole, isRefusal, expiry) = try row.decode(
+            as: (Bool.self, [UInt8]?.self, [UInt8]?.self, Bool?.self, Bool?.self, Instant?.self)
+        )
+        if let hash, let expiry, expiry > now {
+            return try checked((hash, try stored(reply, isWhole, isRefusal)))
         }
+        guard isHeld else { return try checked(try await find(sql, "AND expires_at > \(now)")) }
+        // One that has expired is as good as none, purged or not.
+        if expiry != nil { try sql.enqueue("DELETE FROM stored_reply WHERE \(isThis) AND expires_at <= \(now)") }
+        return nil
+    }
+
+    /// - Throws: `REQUEST_IN_PROGRESS` when there is none yet, and what the same key with another request is refused with.
+    private func checked(_ known: (requestHash: [UInt8], answer: StoredAnswer?)?) throws -> StoredAnswer {
+        guard let (firstHash, answer) = known, let answer else { throw ServiceError.requestInProgress }
         guard firstHash == requestHash else { throw reused }
         return answer
     }
@@ -181,16 +193,23 @@ struct StoredReply: Sendable {
         return answer
     }
 
-    /// Stores the answer of this transaction, with its commit.
-    func store(_ answer: StoredAnswer, _ sql: Transaction) throws {
+    /// Stores the answer of this transaction, with its commit, which fails with `isAnsweredMeanwhile` where there is one already: of a transaction
+    /// that ended between what the claim has read and the lock that it got.
+    func store(_ answer: StoredAnswer, at now: Instant, _ sql: Transaction) throws {
         try sql.enqueue(
             """
-            UPDATE stored_reply AS known SET reply = new.reply, is_whole = new.is_whole, is_refusal = new.is_refusal
-            FROM \(rows: .of([caller]), .of([method]), .of([keyHash]), .of([try sealed(answer.bytes)]), .of([answer.isWhole]),
-                .of([answer.isRefusal])) AS new (caller, method, key_hash, reply, is_whole, is_refusal)
-            WHERE known.caller = new.caller AND known.method = new.method AND known.key_hash = new.key_hash
+            INSERT INTO stored_reply (caller, user_id, method, key_hash, request_hash, reply, is_whole, is_refusal, expires_at)
+            SELECT caller, user_id, method, key_hash, request_hash, reply, is_whole, is_refusal, expires_at
+            FROM \(rows: .of([caller]), .of([user]), .of([method]), .of([keyHash]), .of([requestHash]), .of([try sealed(answer.bytes)]),
+                .of([answer.isWhole]), .of([answer.isRefusal]), .of([now + life]))
+                AS new (caller, user_id, method, key_hash, request_hash, reply, is_whole, is_refusal, expires_at)
             """
         )
+    }
+
+    /// Whether a transaction failed because the request was answered by another: it is to be run again, and finds that answer.
+    static func isAnsweredMeanwhile(_ error: any Error) -> Bool {
+        (error as? DatabaseError)?.isUniqueViolation("stored_reply_pkey") == true
     }
 
     /// Stores the whole reply unless a repeat was faster. - Returns: what was stored before, nil when it was not.
@@ -212,7 +231,12 @@ struct StoredReply: Sendable {
         )
         guard let row = rows.first else { return nil }
         let (hash, reply, isWhole, isRefusal) = try row.decode(as: ([UInt8].self, [UInt8]?.self, Bool.self, Bool.self))
-        return (hash, try reply.map { StoredAnswer(bytes: try open($0), isWhole: isWhole, isRefusal: isRefusal) })
+        return (hash, try stored(reply, isWhole, isRefusal))
+    }
+
+    private func stored(_ reply: [UInt8]?, _ isWhole: Bool?, _ isRefusal: Bool?) throws -> StoredAnswer? {
+        guard let reply else { return nil }
+        return StoredAnswer(bytes: try open(reply), isWhole: isWhole ?? true, isRefusal: isRefusal ?? false)
     }
 
     private func sealed(_ bytes: [UInt8]) throws -> [UInt8] { Array(try ChaChaPoly.seal(bytes, using: seal).combined) }

@@ -111,7 +111,7 @@ import Testing
     /// A vote of a user that is not committed. - Returns: what its transaction sees.
     private func votes(of voter: UInt64, on post: PostID, _ world: PlaceWorld, _ sql: Transaction) async throws -> VoteCounts {
         let user = PlaceWorld.user(voter)
-        let queued = try VoteRepository.enqueue(.up, on: post, by: user, at: world.clock.now(), if: .withoutKey, sql)
+        let queued = try VoteRepository.enqueue(.up, on: post, by: user, if: .withoutKey(at: world.clock.now()), sql)
         return try #require(try await VoteRepository.votes(queued)).1
     }
 

@@ -30,13 +30,12 @@ struct VoteRepository: Sendable {
     /// Queues the setting of a user's vote, or its taking back (nil): nothing changes when the user may not see the post, or votes on one of
     /// their own. Until the transaction ends the post is not deleted.
     ///
-    /// - Parameter key: of a request that is not new nothing changes either.
+    /// - Parameter key: of a request that is not new nothing changes either. It has the instant of the vote.
     /// - Returns: for `votes`.
     static func enqueue(
         _ vote: Vote?,
         on post: PostID,
         by user: UserID,
-        at now: Instant,
         if key: KeyCondition,
         _ sql: Transaction
     ) throws -> QueuedStatement {
@@ -47,9 +46,10 @@ struct VoteRepository: Sendable {
             try sql.enqueue(
                 """
                 INSERT INTO place_vote AS known (post_id, user_id, vote, voted_at)
-                SELECT p.id, new.voter, new.vote, new.at
-                FROM \(rows: .of([post]), .of([user]), .of([vote.number]), .of([now]), .of([key.caller]), .of([key.method]),
-                    .of([key.keyHash])) AS new (post_id, voter, vote, at, caller, method, key_hash)
+                SELECT p.id, new.voter, new.vote, new.now
+                FROM \(rows: .of([post]), .of([user]), .of([vote.number]), .of([key.now]), .of([key.caller]), .of([key.method]),
+                    .of([key.keyHash]), .of([key.lock.high]), .of([key.lock.low]))
+                    AS new (post_id, voter, vote, now, caller, method, key_hash, high, low)
                 JOIN place_post p ON p.id = new.post_id
                 WHERE p.state = 1 AND \(PostListRepository.isShown(to: "new.voter" as Query)) AND \(isLocked) AND p.user_id <> new.voter
                     AND \(KeyCondition.isNewInRow)

@@ -20,13 +20,14 @@ enum CheckInRepository {
         let count: Int
     }
 
-    static func add(_ reached: [Reached], at now: Instant, _ sql: Transaction) async throws {
+    /// Queues the keeping of milestones.
+    static func add(_ reached: [Reached], at now: Instant, _ sql: Transaction) throws {
         guard !reached.isEmpty else { return }
-        _ = try await sql.execute(
+        try sql.enqueue(
             """
             INSERT INTO check_in_milestone (user_id, days, reached_on, reached_at)
-            SELECT person, count, date, \(now) FROM unnest(\(reached.map(\.user)), \(reached.map { Int32($0.days) }),
-                \(reached.map(\.date))) AS r (person, count, date) ORDER BY person, count
+            SELECT person, count, date, at FROM \(rows: .of(reached.map(\.user)), .of(reached.map { Int32($0.days) }),
+                .of(reached.map(\.date)), .of(reached.map { _ in now })) AS r (person, count, date, at) ORDER BY person, count
             ON CONFLICT DO NOTHING
             """
         )

@@ -29,33 +29,37 @@ package struct XPAccount: Hashable, Sendable {
 
 /// Experience points of users (CI-6): every posting once by its key, in the transaction of what causes it.
 package enum XPLedger {
-    /// Posts each entry whose key the user does not have yet. Accounts are locked in the order of the users' ids.
-    ///
-    /// - Returns: the entries that were new.
-    @discardableResult
-    package static func post(_ entries: [XPEntry], _ work: UnitOfWork) async throws -> Set<XPEntry> {
-        try await entries.isEmpty ? [] : enqueue(entries, work).added()
+    /// Queues the posting of each entry whose key the user does not have yet. Accounts are locked in the order of the users' ids.
+    package static func post(_ entries: [XPEntry], _ work: UnitOfWork) throws {
+        // Those of one user one by one: with the same of others in a shared transaction each becomes one statement.
+        let isOfOne = Set(entries.map(\.user)).count == 1
+        let postings = isOfOne ? entries.map { [$0] } : [entries]
+        for entries in postings where !entries.isEmpty {
+            try work.sql.enqueue(
+                """
+                WITH wanted AS (SELECT * FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
+                        .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)),
+                        .of(entries.map { _ in work.now })) AS w (person, name, points, because, raises, at)),
+                    added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
+                        SELECT person, name, points, because, at FROM wanted ORDER BY person, name
+                        ON CONFLICT DO NOTHING RETURNING user_id, key, amount)
+                INSERT INTO xp_account AS known (user_id, balance, lifetime)
+                SELECT user_id, sum(amount), coalesce(sum(amount) FILTER (WHERE raises), 0)
+                FROM added JOIN wanted ON person = user_id AND name = key GROUP BY user_id ORDER BY user_id
+                ON CONFLICT (user_id) DO UPDATE SET balance = known.balance + EXCLUDED.balance,
+                    lifetime = known.lifetime + EXCLUDED.lifetime
+                """
+            )
+        }
     }
 
-    /// Queues the same; at least one entry.
-    package static func enqueue(_ entries: [XPEntry], _ work: UnitOfWork) throws -> XPPosting {
-        let statement = try work.sql.enqueue(
-            """
-            WITH wanted AS (SELECT * FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
-                    .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)),
-                    .of(entries.map { _ in work.now })) AS w (person, name, points, because, raises, at)),
-                added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
-                    SELECT person, name, points, because, at FROM wanted ORDER BY person, name
-                    ON CONFLICT DO NOTHING RETURNING user_id, key, amount),
-                summed AS (INSERT INTO xp_account AS known (user_id, balance, lifetime)
-                    SELECT user_id, sum(amount), coalesce(sum(amount) FILTER (WHERE raises), 0)
-                    FROM added JOIN wanted ON person = user_id AND name = key GROUP BY user_id ORDER BY user_id
-                    ON CONFLICT (user_id) DO UPDATE SET balance = known.balance + EXCLUDED.balance,
-                        lifetime = known.lifetime + EXCLUDED.lifetime)
-            SELECT user_id, key FROM added
-            """
-        )
-        return XPPosting(entries: entries, statement: statement)
+    /// Which of these entries, of one user, have been posted.
+    package static func posted(_ entries: [XPEntry], _ sql: some QueryExecutor) async throws -> Set<XPEntry> {
+        guard let first = entries.first else { return [] }
+        let keys = entries.dropFirst().reduce("\(first.key)" as Query) { "\($0), \($1.key)" }
+        let rows = try await sql.query("SELECT key FROM xp_posting WHERE user_id = \(first.user) AND key IN (\(keys))")
+        let known = Set(try rows.map { try $0.decode(as: String.self) })
+        return Set(entries.filter { known.contains($0.key) })
     }
 
     /// Spends XP, once for each key.
@@ -105,26 +109,6 @@ package enum XPLedger {
             SELECT amount, cause, posted_at FROM xp_posting WHERE user_id = \(user) ORDER BY posted_at DESC, key LIMIT \(limit)
             """
         ).map { Posted(amount: try $0.get(at: 0), cause: try $0.get(at: 1), at: try $0.get(at: 2)) }
-    }
-
-}
-
-/// Entries that are being posted.
-package struct XPPosting: Sendable {
-    let entries: [XPEntry]
-    let statement: QueuedStatement
-
-    /// Those that were new.
-    package func added() async throws -> Set<XPEntry> {
-        let added = Set(try await statement.rows().map { Name(try $0.get(at: 0), try $0.get(at: 1)) })
-        return Set(entries.filter { added.contains(Name($0.user, $0.key)) })
-    }
-
-    private struct Name: Hashable {
-        let user: UserID
-        let key: String
-
-        init(_ user: UserID, _ key: String) { (self.user, self.key) = (user, key) }
     }
 }
 
