@@ -157,11 +157,7 @@ extension [UInt8] {
 
     /// Appends the binary form of an array of values that are in theirs (`PostgresArray`).
     fileprivate mutating func append(arrayOf index: Int, of all: [Binds], _ type: PostgresType) {
-        append(bigEndian: Int32(1))
-        append(bigEndian: Int32(all.contains { $0.slots[index].length == nil } ? 1 : 0))
-        append(bigEndian: type.oid)
-        append(bigEndian: Int32(all.count))
-        append(bigEndian: Int32(1))
+        append(arrayOf: all.count, hasNulls: all.contains { $0.slots[index].length == nil }, type)
         for binds in all {
             append(bigEndian: Int32(binds.slots[index].length ?? -1))
             appendValue(index, of: binds)

@@ -4,8 +4,12 @@ public import Kernel
 ///
 /// Bind arrays as `= ANY(\(ids))`, and rows of several columns as `FROM \(rows: .of(ids), .of(dates)) AS new (id, on_date)`.
 public protocol PostgresArrayElement: Sendable {
+    /// The type of an element.
+    static var postgresElementType: PostgresType { get }
     /// The type of the array.
     static var postgresArrayType: PostgresType { get }
+    /// Appends the binary form of one element. - Returns: false, and nothing is appended, when it is NULL.
+    func encode(elementInto bytes: inout [UInt8]) throws(DatabaseError) -> Bool
     /// Appends the binary form of an array.
     static func encode(array: [Self], into bytes: inout [UInt8]) throws(DatabaseError)
     /// Reads the binary form of an array.
@@ -24,7 +28,13 @@ extension Array: PostgresValue where Element: PostgresArrayElement {
 
 /// `bytea` is this module's array of bytes.
 extension UInt8: PostgresArrayElement {
+    public static var postgresElementType: PostgresType { .bytea }
     public static var postgresArrayType: PostgresType { .bytea }
+
+    public func encode(elementInto bytes: inout [UInt8]) -> Bool {
+        bytes.append(self)
+        return true
+    }
 
     public static func encode(array: [UInt8], into bytes: inout [UInt8]) { bytes.append(contentsOf: array) }
 
@@ -39,24 +49,14 @@ enum PostgresArray {
     /// The array type with this element type, or `text[]` for an unknown one: the server then reports the mismatch.
     static func type(of element: PostgresType) -> PostgresType { element.array ?? PostgresType(oid: 1009) }
 
-    static func encode<Element>(
-        _ array: [Element],
-        element type: PostgresType,
-        into bytes: inout [UInt8],
-        _ encode: (Element, inout [UInt8]) throws(DatabaseError) -> Bool
-    ) throws(DatabaseError) {
+    static func encode<Element: PostgresArrayElement>(_ array: [Element], into bytes: inout [UInt8]) throws(DatabaseError) {
         guard array.count <= Int32.max else { throw DatabaseError(.invalidValue, detail: "an array too long") }
-        bytes.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
-        let nullFlag = bytes.count
-        bytes.append(bigEndian: Int32(0))
-        bytes.append(bigEndian: type.oid)
-        guard !array.isEmpty else { return }
-        bytes.append(bigEndian: Int32(array.count))
-        bytes.append(bigEndian: Int32(1))
+        let nullFlag = bytes.count + 4
+        bytes.append(arrayOf: array.count, hasNulls: false, Element.postgresElementType)
         for element in array {
             let offset = bytes.count
             bytes.append(bigEndian: Int32(-1))
-            if try encode(element, &bytes) {
+            if try element.encode(elementInto: &bytes) {
                 bytes.setLength(bytes.count - offset - 4, at: offset)
             } else {
                 bytes[nullFlag + 3] = 1
@@ -100,14 +100,29 @@ enum PostgresArray {
     }
 }
 
+extension [UInt8] {
+    /// Appends what an array begins with: dimensions, a flag, the type of its elements, and count and lowest index of its dimension.
+    mutating func append(arrayOf count: Int, hasNulls: Bool, _ element: PostgresType) {
+        append(bigEndian: Int32(count == 0 ? 0 : 1))
+        append(bigEndian: Int32(hasNulls ? 1 : 0))
+        append(bigEndian: element.oid)
+        guard count > 0 else { return }
+        append(bigEndian: Int32(count))
+        append(bigEndian: Int32(1))
+    }
+}
+
 extension PostgresArrayElement where Self: PostgresValue {
+    public static var postgresElementType: PostgresType { postgresType }
     public static var postgresArrayType: PostgresType { PostgresArray.type(of: postgresType) }
 
+    public func encode(elementInto bytes: inout [UInt8]) throws(DatabaseError) -> Bool {
+        try encode(into: &bytes)
+        return true
+    }
+
     public static func encode(array: [Self], into bytes: inout [UInt8]) throws(DatabaseError) {
-        try PostgresArray.encode(array, element: postgresType, into: &bytes) { (element, bytes) throws(DatabaseError) in
-            try element.encode(into: &bytes)
-            return true
-        }
+        try PostgresArray.encode(array, into: &bytes)
     }
 
     public static func decode(array cell: PostgresCell) throws(DatabaseError) -> [Self] {
@@ -116,14 +131,17 @@ extension PostgresArrayElement where Self: PostgresValue {
 }
 
 extension Optional: PostgresArrayElement where Wrapped: PostgresValue & PostgresArrayElement {
+    public static var postgresElementType: PostgresType { Wrapped.postgresType }
     public static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
 
+    public func encode(elementInto bytes: inout [UInt8]) throws(DatabaseError) -> Bool {
+        guard let self else { return false }
+        try self.encode(into: &bytes)
+        return true
+    }
+
     public static func encode(array: [Wrapped?], into bytes: inout [UInt8]) throws(DatabaseError) {
-        try PostgresArray.encode(array, element: Wrapped.postgresType, into: &bytes) { (element, bytes) throws(DatabaseError) in
-            guard let element else { return false }
-            try element.encode(into: &bytes)
-            return true
-        }
+        try PostgresArray.encode(array, into: &bytes)
     }
 
     public static func decode(array cell: PostgresCell) throws(DatabaseError) -> [Wrapped?] {

@@ -69,6 +69,10 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
         /// Inserts another query, with its text and its values.
         public mutating func appendInterpolation(_ query: Query) {
             failure = failure ?? query.failure
+            guard !query.binds.slots.isEmpty else {
+                text += query.text
+                return
+            }
             let inner = query.text.utf8
             var position = inner.startIndex
             let before = binds.slots.count
@@ -77,8 +81,8 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
                 let mark = inner.index(inner.startIndex, offsetBy: slot.mark)
                 text += query.text[position..<mark]
                 binds.append(slot, of: query.binds, mark: text.utf8.count)
-                text += "$\(binds.slots.count)"
-                position = inner.index(mark, offsetBy: "$\(index + 1)".utf8.count)
+                text += Query.mark(binds.slots.count)
+                position = inner.index(mark, offsetBy: Query.mark(index + 1).utf8.count)
             }
             text += query.text[position...]
         }
@@ -89,9 +93,14 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
             } catch {
                 failure = failure ?? error
             }
-            text += "$\(binds.slots.count)"
+            text += Query.mark(binds.slots.count)
         }
     }
+
+    /// `$1` for 1.
+    static func mark(_ number: Int) -> String { number <= marks.count ? marks[number - 1] : "$\(number)" }
+
+    private static let marks = (1...100).map { "$\($0)" }
 
     /// `name` between double quotes, its own doubled.
     static func quoted(identifier name: String) -> String {

@@ -5,41 +5,44 @@ extension Query {
 
     /// One column of the rows that `\(rows:)` puts into a statement.
     public struct Column: Sendable {
-        /// Of the array.
-        fileprivate let type: PostgresType
+        fileprivate let element: PostgresType
+        fileprivate let array: PostgresType
         fileprivate let count: Int
-        /// The binary form of the array.
+        /// The binary form of the only value, or of the array of several.
         fileprivate let bytes: [UInt8]
+        /// Of the only value.
+        fileprivate let isNull: Bool
         fileprivate let failure: DatabaseError?
 
         /// The column of all rows, in their order.
         ///
         /// - Parameter values: one for each row; nil is NULL. Not bytes: `[UInt8]` is one value (`bytea`), `[[UInt8]]` is a column of them.
         public static func of<Element: PostgresArrayElement>(_ values: [Element]) -> Column {
+            let (element, array) = (Element.postgresElementType, Element.postgresArrayType)
             var bytes: [UInt8] = []
+            var isNull = false
             var failure: DatabaseError?
             do throws(DatabaseError) {
-                guard Element.postgresArrayType != .bytea else {
-                    throw DatabaseError(.invalidValue, detail: "a single value is no column")
+                guard array != .bytea else { throw DatabaseError(.invalidValue, detail: "a single value is no column") }
+                if values.count == 1 {
+                    isNull = try !values[0].encode(elementInto: &bytes)
+                } else {
+                    try Element.encode(array: values, into: &bytes)
                 }
-                try Element.encode(array: values, into: &bytes)
             } catch {
                 failure = error
             }
-            return Column(type: Element.postgresArrayType, count: values.count, bytes: bytes, failure: failure)
+            return Column(element: element, array: array, count: values.count, bytes: bytes, isNull: isNull, failure: failure)
         }
 
-        /// Where the only element lies in `bytes`; nil when it is NULL. The head of an array: dimensions, a flag, the element's type, then
-        /// count and lowest index of its dimension, and before each element its length.
-        fileprivate var onlyElement: Range<Int>? {
-            let length = Int(Int32(bitPattern: number(at: 20)))
-            return length < 0 ? nil : 24..<24 + length
+        /// The binary form of the array, also of one value.
+        fileprivate var arrayBytes: [UInt8] {
+            guard count == 1 else { return bytes }
+            var array: [UInt8] = []
+            array.append(arrayOf: 1, hasNulls: isNull, element)
+            array.append(bigEndian: isNull ? -1 : Int32(bytes.count))
+            return array + bytes
         }
-
-        /// The type of the elements.
-        fileprivate var elementType: PostgresType { PostgresType(oid: number(at: 8)) }
-
-        private func number(at offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
     }
 }
 
@@ -52,18 +55,18 @@ extension Query.StringInterpolation {
     ///
     /// - Parameter columns: all of one length.
     public mutating func appendInterpolation(rows columns: Query.Column...) {
-        let isSingle = columns.allSatisfy { $0.count == 1 && $0.failure == nil }
+        let isSingle = columns.allSatisfy { $0.count == 1 }
         if isSingle { binds.singleRows.append(binds.slots.count..<binds.slots.count + columns.count) }
         text += isSingle ? Query.singleRow.opening : "unnest("
         for (index, column) in columns.enumerated() {
             if index > 0 { text += ", " }
             failure = failure ?? column.failure
             if isSingle {
-                binds.append(column.elementType, column.onlyElement.map { column.bytes[$0] }, mark: text.utf8.count)
+                binds.append(column.element, column.isNull ? nil : column.bytes, mark: text.utf8.count)
             } else {
-                binds.append(column.type, column.bytes[...], mark: text.utf8.count)
+                binds.append(column.array, column.arrayBytes, mark: text.utf8.count)
             }
-            text += "$\(binds.slots.count)"
+            text += Query.mark(binds.slots.count)
         }
         text += isSingle ? Query.singleRow.closing : ")"
     }
@@ -71,7 +74,7 @@ extension Query.StringInterpolation {
 
 extension Binds {
     /// Appends a value by its binary form; nil is NULL.
-    fileprivate mutating func append(_ type: PostgresType, _ value: ArraySlice<UInt8>?, mark: Int) {
+    fileprivate mutating func append(_ type: PostgresType, _ value: [UInt8]?, mark: Int) {
         let offset = bytes.count
         if let value { bytes.append(contentsOf: value) }
         slots.append(Slot(type: type, mark: mark, offset: offset, length: value?.count))

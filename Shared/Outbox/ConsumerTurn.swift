@@ -53,6 +53,11 @@ final class ConsumerTurn: Sendable {
         state.withLock { $0.reading.finished(messages, handled: handled, repeated: repeated) }
     }
 
+    /// Nothing of it was to be handled.
+    func passed(_ messages: [StreamMessage]) {
+        state.withLock { $0.reading.passed(messages) }
+    }
+
     /// - Returns: whether nothing came since the last check, and nothing is missing.
     func checked(deliveries: Int) -> Bool {
         state.withLock { state in
@@ -183,7 +188,9 @@ extension EventConsumer {
 
     /// Cancelled or not, a batch that was begun is ended; one that does not end costs the turn.
     private func handle(_ batch: [StreamMessage], _ turn: ConsumerTurn) async {
-        await Task { [self] in
+        // Most streams have far more events than those that one feature handles.
+        guard batch.contains(where: { handlers[$0.subject] != nil }) else { return turn.passed(batch) }
+        await Task(executorPreference: executor) { [self] in
             do { try await withTimeLimit(Self.batchLimit) { [self] in await consume(batch, turn) } } catch {
                 logger.error(
                     "a batch of events does not end",
@@ -201,6 +208,7 @@ extension EventConsumer {
             durable: durable,
             batch: batch,
             needing: subjects,
+            on: executor,
             endingWith: epoch
         ) { [self] batch in
             await handle(turn.take(batch), turn)

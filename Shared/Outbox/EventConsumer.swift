@@ -35,6 +35,7 @@ public final class EventConsumer: Sendable {
     let leaseLength: Duration
     let presence: ReplicaPresence?
     let jetStream: JetStream
+    let executor: any TaskExecutor
     let replica: ID<EventConsumer>
     /// Messages that are asked for at once.
     let batch: Int
@@ -74,6 +75,7 @@ public final class EventConsumer: Sendable {
         self.database = database
         self.work = work
         self.jetStream = jetStream
+        self.executor = jetStream.executor()
         self.logger = logger
         self.maxAttempts = maxAttempts
         self.leaseLength = leaseLength

@@ -141,6 +141,12 @@ struct StreamReading<Message: OrderedMessage>: Sendable {
         }
     }
 
+    /// What `take` or `takeRead` gave is nothing that is handled.
+    mutating func passed(_ messages: [Message]) {
+        isHandling = false
+        if let last = messages.last { position = StreamPosition(last) }
+    }
+
     /// The broker says how many deliveries it has made. Some that have not come by the second time it is asked are lost.
     mutating func checked(deliveries: Int) {
         guard !isHandling, deliveries != received.deliveries else {

@@ -249,7 +249,7 @@ public final class BusConnection: Sendable {
         }
         let receiver = MessageReceiver(subject: subject, target: target) { [weak self] in self?.refused($0, at: subject) }
         // Where the broker may answer instead of a responder.
-        let hasThread = subject.hasPrefix("_INBOX.") && subject != requests.replies
+        let hasThread = subject.hasPrefix("_INBOX.") && subject != requests.replies && !target.isInformedOf503
         let subscription = BusSubscription(subject: subject, queue: queue, hasThread: hasThread, receiver: receiver) {
             [weak self] ended in
             _ = self?.subscriptions.withLock { $0.removeValue(forKey: ObjectIdentifier(ended)) }

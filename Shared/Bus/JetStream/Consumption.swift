@@ -9,6 +9,7 @@ public final class Consumption: Sendable {
     private let durable: String
     private let batch: Int
     private let subjects: Set<String>?
+    private let executor: any TaskExecutor
     private let epoch: ConnectionEpoch?
     /// The prefix of reply subjects of pull requests; the number of the request follows.
     let inbox: String
@@ -37,6 +38,7 @@ public final class Consumption: Sendable {
         durable: String,
         batch: Int,
         subjects: Set<String>?,
+        executor: any TaskExecutor,
         epoch: ConnectionEpoch?,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) {
@@ -45,6 +47,7 @@ public final class Consumption: Sendable {
         self.durable = durable
         self.batch = batch
         self.subjects = subjects
+        self.executor = executor
         self.epoch = epoch
         self.inbox = connection.makeInbox()
         self.inboxStart = inbox + "."
@@ -86,7 +89,7 @@ public final class Consumption: Sendable {
         do {
             let subscription = try connection.subscribe("\(inbox).*", queue: nil, target: DeliveryTarget(self))
             let watcher = connection.addWatcher { [weak self] in self?.connectionChanged($0) }
-            let task = Task { await self.run(handler) }
+            let task = Task(executorPreference: executor) { await self.run(handler) }
             state.withLock { state in
                 (state.subscription, state.watcher, state.task) = (subscription, watcher, task)
             }
@@ -185,6 +188,9 @@ public final class Consumption: Sendable {
         pull()
     }
 
+    /// There is no such consumer, or the broker does not serve it now.
+    func hadNoResponder() { state.withLock { $0.loop.refused(now: .now()) } }
+
     /// The broker has sent the status of a pull request.
     private func received(_ status: Int, of id: UInt64, _ message: BusMessage) {
         if status == 100 { return state.withLock { $0.loop.brokerSent(now: .now()) } }
@@ -224,6 +230,9 @@ private final class DeliveryTarget: MessageTarget {
     init(_ consumption: Consumption) { self.consumption = WeakConsumption(consumption) }
 
     var judgesSubjects: Bool { true }
+    var isInformedOf503: Bool { true }
+
+    func hadNoResponder() { consumption.value?.hadNoResponder() }
 
     func arrived(_ message: OpaquePointer) {
         guard let consumption = consumption.value else { return natsMsg_Destroy(message) }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import Kernel
+internal import Loop
 
 /// Streams and durable consumers, by JetStream's wire protocol over our own requests. It blocks no thread.
 public final class JetStream: Sendable {
@@ -129,6 +130,9 @@ public final class JetStream: Sendable {
         return results.reversed()
     }
 
+    /// Runs tasks of one kind on the connection's loop, between its messages (`LoopExecutor`).
+    public func executor() -> any TaskExecutor { LoopExecutor(connection.loop) }
+
     /// Starts to receive the messages of a durable consumer.
     ///
     /// If the broker is down, or the consumer does not exist yet, it retries until `stop()`.
@@ -138,6 +142,7 @@ public final class JetStream: Sendable {
     ///   - durable: The consumer.
     ///   - batch: Most messages that are requested, and passed to the handler, at once.
     ///   - subjects: Messages of other subjects are passed without their headers and body, for their places alone. nil: none are.
+    ///   - executor: Runs the handler; nil: one of its own (`executor()`).
     ///   - epoch: The connection with which it ends (`Consumption.hasEnded`): messages in flight are then lost, and the
     ///     stream may be another one. nil: it continues over reconnects.
     ///   - handler: Gets received messages in order, one call after the other. No message is delivered again: one that was lost is read
@@ -147,6 +152,7 @@ public final class JetStream: Sendable {
         durable: String,
         batch: Int,
         needing subjects: Set<String>? = nil,
+        on executor: (any TaskExecutor)? = nil,
         endingWith epoch: ConnectionEpoch? = nil,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) -> Consumption {
@@ -156,6 +162,7 @@ public final class JetStream: Sendable {
             durable: durable,
             batch: max(1, batch),
             subjects: subjects,
+            executor: executor ?? self.executor(),
             epoch: epoch,
             handler: handler
         )

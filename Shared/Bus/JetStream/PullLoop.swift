@@ -100,6 +100,9 @@ struct PullLoop: TimedValue {
         return pull
     }
 
+    /// The broker said that nobody takes requests, without saying which.
+    mutating func refused(now: Tick) { for pull in pulls { ended(pull.id, status: 503, now: now) } }
+
     /// A request could not be sent.
     mutating func failed(_ id: UInt64, now: Tick) { ended(id, status: 503, now: now) }
 

@@ -7,12 +7,21 @@ protocol MessageTarget: AnyObject, Sendable {
     /// they have in the stream.
     var judgesSubjects: Bool { get }
 
+    /// Whether the loop passes the messages of an inbox too, with `hadNoResponder` for the broker's 503: a synchronous subscription of nats.c has
+    /// no message for it. Otherwise an inbox keeps a thread of nats.c.
+    var isInformedOf503: Bool { get }
+
     /// A message arrived, on the loop's thread or one of nats.c. The receiver owns it.
     func arrived(_ message: OpaquePointer)
+
+    /// The broker has answered one of the requests that were sent with this subscription's subject: nobody takes them.
+    func hadNoResponder()
 }
 
 extension MessageTarget {
     var judgesSubjects: Bool { false }
+    var isInformedOf503: Bool { false }
+    func hadNoResponder() {}
 }
 
 /// Between nats.c and the target of a subscription: passes only messages that belong to the subscription.
@@ -30,6 +39,8 @@ final class MessageReceiver: Sendable {
         self.target = target
         self.refused = refused
     }
+
+    func hadNoResponder() { target.hadNoResponder() }
 
     /// A message arrived. The receiver owns it.
     func arrived(_ message: OpaquePointer) {

@@ -229,7 +229,12 @@ final class LoopMailbox: @unchecked Sendable {
         guard natsSubscription_GetPending(subscription.pointer, &waiting, nil) == NATS_OK, waiting > 0 else { return 0 }
         for _ in 0..<waiting {
             var message: OpaquePointer?
-            guard natsSubscription_NextMsg(&message, subscription.pointer, 0) == NATS_OK, let message else { break }
+            let status = natsSubscription_NextMsg(&message, subscription.pointer, 0)
+            if status == NATS_NO_RESPONDERS {
+                receiver.hadNoResponder()
+                continue
+            }
+            guard status == NATS_OK, let message else { break }
             receiver.arrived(message)
         }
         return Int(waiting)

@@ -49,53 +49,50 @@ struct SoloRepository: Sendable {
 
     /// Everything that the ledger has beside the row: from the checkpoint on, and the checkpoint's date with it.
     var entries: Query {
-        var query: Query = """
-            WITH mine AS (\(identity)),
-                base AS (SELECT settled_through FROM streak_checkpoint WHERE streak_id = (SELECT streak_id FROM mine))
-            SELECT NULL::uuid, 5, since, user_id, NULL::int, NULL::date, NULL::date, NULL::timestamptz, NULL::uuid, zone,
-                NULL::timestamptz, NULL::bigint
-            FROM zone_change WHERE user_id = \(user)
-            UNION ALL SELECT NULL, 7, from_at, NULL, NULL, NULL, NULL, until_at, NULL, NULL, declared_at, NULL
-            FROM outage WHERE declared_at IS NOT NULL
-            UNION ALL SELECT NULL, 9, NULL, NULL, NULL, settled_through, NULL, NULL, NULL, NULL, NULL, NULL FROM base
-            """
         // A habit has completions instead (`habitEntries`), and nothing covers its dates. Every table that is not asked saves a part of a plan.
-        if policy.habits == nil {
-            query = """
-                \(query) UNION ALL SELECT streak_id, 1, used_at, user_id, kind::int, from_date, through_date, returned_at, operation_id,
-                    NULL, NULL, NULL
-                FROM streak_cover WHERE streak_id = (SELECT streak_id FROM mine)
-                UNION ALL SELECT streak_id, 8, received_at, user_id, NULL, on_date, NULL, recorded_at, NULL, NULL, NULL, NULL
-                FROM contribution WHERE streak_id = (SELECT streak_id FROM mine)
-                    AND on_date > coalesce((SELECT settled_through FROM base), \(LedgerRepository.beforeEverything))
-                """
-        }
-        if policy.asksForPlans {
-            query = """
-                \(query) UNION ALL SELECT NULL, 6, since, user_id, is_premium::int, NULL, NULL, expires_at, NULL, NULL, NULL, version
-                FROM plan_change WHERE user_id = \(user)
-                """
-        }
-        if policy.freezes != nil {
-            query = """
-                \(query) UNION ALL SELECT streak_id, 2, at, NULL, granted, on_date, NULL, NULL, operation_id, NULL, NULL, NULL
-                FROM streak_freeze WHERE streak_id = (SELECT streak_id FROM mine)
-                """
-        }
-        if policy.longestPause != nil {
-            query = """
-                \(query) UNION ALL SELECT streak_id, 3, paused_at, NULL, NULL, from_date, until_date, NULL, NULL, NULL, NULL, NULL
-                FROM streak_pause WHERE streak_id = (SELECT streak_id FROM mine)
-                """
-        }
-        if !policy.protections.isEmpty {
-            query = """
-                \(query) UNION ALL SELECT streak_id, 4, held_at, NULL, kind::int, NULL, NULL, held_until, operation_id, NULL, NULL, NULL
-                FROM streak_protection WHERE streak_id = (SELECT streak_id FROM mine)
-                """
-        }
-        return "\(query) ORDER BY 3, 12"
+        """
+        WITH mine AS (\(identity)),
+            base AS (SELECT settled_through FROM streak_checkpoint WHERE streak_id = (SELECT streak_id FROM mine))
+        SELECT NULL::uuid, 5, since, user_id, NULL::int, NULL::date, NULL::date, NULL::timestamptz, NULL::uuid, zone,
+            NULL::timestamptz, NULL::bigint
+        FROM zone_change WHERE user_id = \(user)
+        UNION ALL SELECT NULL, 7, from_at, NULL, NULL, NULL, NULL, until_at, NULL, NULL, declared_at, NULL
+        FROM outage WHERE declared_at IS NOT NULL
+        UNION ALL SELECT NULL, 9, NULL, NULL, NULL, settled_through, NULL, NULL, NULL, NULL, NULL, NULL FROM base
+        \(policy.habits == nil ? Self.coversAndContributions : "")
+        \(policy.asksForPlans ? plans : "")
+        \(policy.freezes != nil ? Self.freezes : "")
+        \(policy.longestPause != nil ? Self.pauses : "")
+        \(policy.protections.isEmpty ? "" : Self.protections)
+        ORDER BY 3, 12
+        """
     }
+
+    private static let coversAndContributions: Query = """
+        UNION ALL SELECT streak_id, 1, used_at, user_id, kind::int, from_date, through_date, returned_at, operation_id, NULL, NULL, NULL
+        FROM streak_cover WHERE streak_id = (SELECT streak_id FROM mine)
+        UNION ALL SELECT streak_id, 8, received_at, user_id, NULL, on_date, NULL, recorded_at, NULL, NULL, NULL, NULL
+        FROM contribution WHERE streak_id = (SELECT streak_id FROM mine)
+            AND on_date > coalesce((SELECT settled_through FROM base), '-infinity')
+        """
+    private var plans: Query {
+        """
+        UNION ALL SELECT NULL, 6, since, user_id, is_premium::int, NULL, NULL, expires_at, NULL, NULL, NULL, version
+        FROM plan_change WHERE user_id = \(user)
+        """
+    }
+    private static let freezes: Query = """
+        UNION ALL SELECT streak_id, 2, at, NULL, granted, on_date, NULL, NULL, operation_id, NULL, NULL, NULL
+        FROM streak_freeze WHERE streak_id = (SELECT streak_id FROM mine)
+        """
+    private static let pauses: Query = """
+        UNION ALL SELECT streak_id, 3, paused_at, NULL, NULL, from_date, until_date, NULL, NULL, NULL, NULL, NULL
+        FROM streak_pause WHERE streak_id = (SELECT streak_id FROM mine)
+        """
+    private static let protections: Query = """
+        UNION ALL SELECT streak_id, 4, held_at, NULL, kind::int, NULL, NULL, held_until, operation_id, NULL, NULL, NULL
+        FROM streak_protection WHERE streak_id = (SELECT streak_id FROM mine)
+        """
 
     /// What only a habit has.
     var habitEntries: Query { HabitLedger.query(of: identity) }
