@@ -79,6 +79,10 @@ public final class OutboxRelay: Sendable {
 
     /// Relays until the task is cancelled. Failures are logged and tried again.
     public func run() async {
+        await withTaskExecutorPreference(jetStream.executor()) { await goOn() }
+    }
+
+    private func goOn() async {
         let subscription = try? bus.subscribe("relay.\(service).wake") { [self] _ in
             // A standby replica does not answer its own call, or those of others: they would call each other for as long as anything waits.
             if !isOthersTurn { signal.wake() }

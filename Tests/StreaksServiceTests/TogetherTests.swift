@@ -112,6 +112,45 @@ import Testing
         }
     }
 
+    @Test func `check-ins of many users share transactions also where they complete weeks and reach milestones`() async throws {
+        try await withCheckIns { checkIns in
+            let world = checkIns.world
+            let handler = CheckIn(
+                recorder: CheckInRecorder(streaks: checkIns.parts.streaks),
+                mutations: world.mutations,
+                clock: world.clock
+            )
+            var users: [UserID] = []
+            for number in 101...124 { users.append(try await world.person(UInt64(number))) }
+            func today() -> CalendarDate { Zone.utc.date(at: world.clock.now()) }
+            while today() != PerfectPeriods.week(of: today()).lowerBound { world.clock.advance(by: .days(1)) }
+            for day in 1...7 {
+                let now = world.clock.now()
+                let replies = await simultaneously(users.count) { [users] place in
+                    let request = CheckInRequest(moodScore: 5, energyLevel: 5, checkInTime: now)
+                    return try await handler.handle(request, World.by(users[place])).reply
+                }
+                let rewards = try replies.map { try $0.get().data?.milestone?.rewards?.xp }
+                let posted = try await world.database.query(
+                    "SELECT sum(amount)::int FROM xp_posting WHERE posted_at = \(now) GROUP BY user_id"
+                ).map { try $0.decode(as: Int32.self) }
+                #expect(posted.count == users.count && Set(posted).count == 1, "day \(day)")
+                #expect(Set(rewards) == [posted.first], "day \(day)")
+                let transactions = try await world.database.query(
+                    "SELECT count(DISTINCT xmin::text)::int FROM xp_posting WHERE posted_at = \(now)"
+                )
+                let count = try #require(transactions.first).decode(as: Int32.self)
+                #expect(count < users.count, "day \(day): each by itself")
+                world.clock.advance(by: .days(1))
+            }
+            let causes = try await world.database.query(
+                "SELECT cause, count(*) FROM xp_posting GROUP BY cause ORDER BY cause"
+            ).map { try $0.decode(as: (String.self, Int64.self)) }
+            #expect(causes.map(\.0) == ["check_in", "milestone", "perfect_week"])
+            #expect(causes.map(\.1) == [7, 2, 1].map { $0 * Int64(users.count) })
+        }
+    }
+
     /// The answer, asked for again while the same request is being answered.
     private static func answered(_ handler: CheckIn, _ request: CheckInRequest, _ context: CallContext) async throws
         -> CheckInReply
