@@ -209,8 +209,8 @@ struct CheckInWorld {
 
     func give(xp: Int) async throws {
         try await world.work.run(trace: "", requestID: "") { [ann] work in
-            let entry = XPEntry(ann, key: "gift:\(xp):\(work.now)", amount: xp, cause: "gift", raisesLevel: false)
-            try XPLedger.post([entry], work)
+            let entry = XPEntry(ann, key: "gift:\(xp):\(work.now)", amount: xp, cause: "gift")
+            try XPLedger.post([entry], raisesLevel: false, work)
         }
     }
 

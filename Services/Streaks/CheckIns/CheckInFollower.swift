@@ -55,7 +55,8 @@ package struct CheckInFollower: StreakFollower {
         case "free_pro_repair": break
         case "xp":
             try XPLedger.post(
-                [XPEntry(user, key: "refund:\(operation)", amount: XPRules.repairPrice, cause: "refund", raisesLevel: false)],
+                [XPEntry(user, key: "refund:\(operation)", amount: XPRules.repairPrice, cause: "refund")],
+                raisesLevel: false,
                 work
             )
         default: try await GoodsStock.give(.repair, to: user, work.sql)

@@ -12,11 +12,9 @@ package struct XPEntry: Hashable, Sendable {
     package let amount: Int
     /// A word for the user's list: `check_in`.
     package let cause: String
-    /// Whether it counts for the level; what is given back does not.
-    package let raisesLevel: Bool
 
-    package init(_ user: UserID, key: String, amount: Int, cause: String, raisesLevel: Bool = true) {
-        (self.user, self.key, self.amount, self.cause, self.raisesLevel) = (user, key, amount, cause, raisesLevel)
+    package init(_ user: UserID, key: String, amount: Int, cause: String) {
+        (self.user, self.key, self.amount, self.cause) = (user, key, amount, cause)
     }
 }
 
@@ -30,22 +28,23 @@ package struct XPAccount: Hashable, Sendable {
 /// Experience points of users (CI-6): every posting once by its key, in the transaction of what causes it.
 package enum XPLedger {
     /// Queues the posting of each entry whose key the user does not have yet. Accounts are locked in the order of the users' ids.
-    package static func post(_ entries: [XPEntry], _ work: UnitOfWork) throws {
+    ///
+    /// - Parameter raisesLevel: whether they count for the level; what is given back does not.
+    package static func post(_ entries: [XPEntry], raisesLevel: Bool = true, _ work: UnitOfWork) throws {
         // Those of one user one by one: with the same of others in a shared transaction each becomes one statement.
         let isOfOne = Set(entries.map(\.user)).count == 1
         let postings = isOfOne ? entries.map { [$0] } : [entries]
         for entries in postings where !entries.isEmpty {
             try work.sql.enqueue(
                 """
-                WITH wanted AS (SELECT * FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
-                        .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map(\.raisesLevel)),
-                        .of(entries.map { _ in work.now })) AS w (person, name, points, because, raises, at)),
-                    added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
-                        SELECT person, name, points, because, at FROM wanted ORDER BY person, name
-                        ON CONFLICT DO NOTHING RETURNING user_id, key, amount)
+                WITH added AS (INSERT INTO xp_posting (user_id, key, amount, cause, posted_at)
+                    SELECT person, name, points, because, at FROM \(rows: .of(entries.map(\.user)), .of(entries.map(\.key)),
+                        .of(entries.map { Int32($0.amount) }), .of(entries.map(\.cause)), .of(entries.map { _ in work.now }))
+                        AS wanted (person, name, points, because, at) ORDER BY person, name
+                    ON CONFLICT DO NOTHING RETURNING user_id, amount)
                 INSERT INTO xp_account AS known (user_id, balance, lifetime)
-                SELECT user_id, sum(amount), coalesce(sum(amount) FILTER (WHERE raises), 0)
-                FROM added JOIN wanted ON person = user_id AND name = key GROUP BY user_id ORDER BY user_id
+                SELECT user_id, sum(amount), CASE WHEN \(raisesLevel) THEN sum(amount) ELSE 0 END
+                FROM added GROUP BY user_id ORDER BY user_id
                 ON CONFLICT (user_id) DO UPDATE SET balance = known.balance + EXCLUDED.balance,
                     lifetime = known.lifetime + EXCLUDED.lifetime
                 """
