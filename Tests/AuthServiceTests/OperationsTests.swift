@@ -11,7 +11,8 @@ import Testing
 
 /// What administrators are shown of all services, with `auth` itself, four services that do not say what waits, and one that is away.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OperationsTests {
-    private static let admin = World.context(UserID(high: 9, low: 9), role: .admin)
+    /// With a deadline of its own each time.
+    private static var admin: CallContext { World.context(UserID(high: 9, low: 9), role: .admin) }
 
     /// Parks an event in a feature that no replica runs: nothing tries it again.
     private func park(_ world: World) async throws -> EventID {
