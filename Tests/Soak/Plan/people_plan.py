@@ -55,9 +55,31 @@ class Streak:
         self.case = dict(name=f"run {key}", rule="", kind=kind, start=show(now),
                          participants={name: zones[-1][1] for name, zones in members.items()}, freezes=freezes)
         self.steps = []
-        self.model = Model(self.case)
-        for name, zones in members.items():
-            self.model.zones[name] = list(zones)
+        self.zones = {name: list(zones) for name, zones in members.items()}
+        self.model = self.begun()
+
+    def begun(self):
+        model = Model(self.case)
+        for name, zones in self.zones.items():
+            model.zones[name] = list(zones)
+        return model
+
+    def claim(self, now, captured):
+        """The date that an activity claims by its times alone (SD-1, SD-2): the streak begins in it, also when an activity of the date
+        after it came first."""
+        m = self.model
+        claimed = today = m.date_of("a", now)
+        if captured is not None and m.date_of("a", captured) < today and now <= m.over_for("a", m.date_of("a", captured)) + 6 * HOUR:
+            claimed = m.date_of("a", captured)
+        if claimed + 1 == m.first["a"]:
+            self.case["start"] = show(m.over_for("a", claimed) - 1)
+            self.model, self.cache = self.begun(), None
+            for step in self.steps:
+                try:
+                    self.model.step(step)
+                except Refused:
+                    pass
+        return claimed
 
     def do(self, now, **step):
         """Plays a step. Returns what the model says, and the refusal."""
@@ -195,6 +217,7 @@ class Person:
     def record_check_in(self, now, captured):
         """Returns the date that it is the first of."""
         self.check_in = self.check_in or self.start("check_in", now)
+        self.check_in.claim(now, captured)
         step = dict(contribute="a") | ({} if captured is None else dict(captured_at=show(captured)))
         d, refusal = self.check_in.do(now, **step)
         if d is not None:
@@ -228,11 +251,7 @@ class Person:
 
     def activity(self, now, kind, captured):
         self.typed[kind] = streak = self.typed.get(kind) or self.start(kind, now)
-        m, today = streak.model, self.today(now)
-        claimed = today if captured is None else m.date_of("a", captured)
-        if claimed < today and now > m.over_for("a", claimed) + 6 * HOUR:
-            claimed = today
-        already = ("a", claimed) in m.posts
+        already = ("a", streak.claim(now, captured)) in streak.model.posts
         if not already:
             step = dict(contribute="a") | ({} if captured is None else dict(captured_at=show(captured)))
             d, refusal = streak.do(now, **step)
