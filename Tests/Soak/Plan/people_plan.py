@@ -96,6 +96,8 @@ class Streak:
         if self.cache is None or self.cache["due"] is None or self.cache["due"] <= now:
             s = self.model.fold(now)
             dues = [t for t in (s["deadline"], s["next_due"]) if t is not None]
+            if self.model.users == ["a"]:  # a freeze by hand comes back at the end of its date, also in a pause, in which nothing is due
+                dues.append(self.model.over_for("a", self.model.date_of("a", now)))
             s["due"] = min(dues) if dues else None
             self.cache = s
         return self.cache
@@ -108,7 +110,7 @@ class Person:
         self.version, self.plan_version, self.suspensions = 1, 0, 0
         self.diligence = r.choice([0.7, 0.85, 0.92, 0.97, 1])
         self.late, self.travels = r.choice([0, 0.02, 0.1]), r.choice([0, 0, 0, 0.002])
-        self.is_frugal, self.away = r.random() < 0.5, 0  # buys nothing that keeps check-ins; misses every date up to this one
+        self.is_frugal, self.away, self.was_in_circle = r.random() < 0.5, 0, None  # buys nothing that keeps check-ins; misses every date up to this one
         self.check_in, self.typed, self.wants = None, {}, r.sample(TYPES, r.choice([1, 1, 2]))
         self.begins = r.randrange(8, 24)
         self.plans, self.boosters, self.doubles, self.bought = [], [], {}, []
@@ -541,7 +543,9 @@ class Group:
             taken, sent, kind, _ = entry
             if taken == self.turn:
                 entry[3] = now - self.r.randrange(60)
-            if sent > self.turn:
+            if kind == "check_in" and p.was_in_circle == self.turn:
+                entry[1] = self.turn + 1  # the event of that check-in may not have come
+            if entry[1] > self.turn:
                 continue
             p.todo.remove(entry)
             captured = entry[3] if sent > taken else None
@@ -562,6 +566,7 @@ class Group:
         d, _ = self.team.do(now, contribute=p.name)
         counted = d is not None and p.name in self.team.model.members(d)
         p.record_check_in(now, None)
+        p.was_in_circle = self.turn
         self.do(p, "circle", int(counted), self.circle)
 
     def extra(self, p, today, now):
