@@ -169,7 +169,7 @@ struct CheckInRecorder: Sendable {
         // The first check-in of a date is posted with it; a perfect week may have been before.
         let isNew = entries.count == 1 && facts.isKnown(date) && facts.entry(date)?.checkInTimestamp == nil
         if !isNew {
-            // Nobody else posts them: the streak is locked.
+            // No other transaction posts them: the streak is locked.
             let posted = try await XPLedger.posted(entries, work.sql)
             entries.removeAll { posted.contains($0) }
         }

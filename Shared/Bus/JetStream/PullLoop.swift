@@ -100,7 +100,7 @@ struct PullLoop: TimedValue {
         return pull
     }
 
-    /// The broker said that nobody takes requests, without saying which.
+    /// The broker said that requests are not taken, without saying which.
     mutating func refused(now: Tick) { for pull in pulls { ended(pull.id, status: 503, now: now) } }
 
     /// A request could not be sent.

@@ -14,7 +14,7 @@ protocol MessageTarget: AnyObject, Sendable {
     /// A message arrived, on the loop's thread or one of nats.c. The receiver owns it.
     func arrived(_ message: OpaquePointer)
 
-    /// The broker has answered one of the requests that were sent with this subscription's subject: nobody takes them.
+    /// The broker has answered one of the requests that were sent with this subscription's subject: there is no responder.
     func hadNoResponder()
 }
 

@@ -110,7 +110,8 @@ class Person:
         self.version, self.plan_version, self.suspensions = 1, 0, 0
         self.diligence = r.choice([0.7, 0.85, 0.92, 0.97, 1])
         self.late, self.travels = r.choice([0, 0.02, 0.1]), r.choice([0, 0, 0, 0.002])
-        self.is_frugal, self.away, self.was_in_circle = r.random() < 0.5, 0, None  # buys nothing that keeps check-ins; misses every date up to this one
+        self.is_frugal, self.away = r.random() < 0.5, 0  # buys nothing that keeps check-ins; misses every date up to this one
+        self.was_in_circle = None  # the turn of the last check-in to the circle
         self.check_in, self.typed, self.wants = None, {}, r.sample(TYPES, r.choice([1, 1, 2]))
         self.begins = r.randrange(8, 24)
         self.plans, self.boosters, self.doubles, self.bought = [], [], {}, []
