@@ -3,6 +3,7 @@ import BillingAPI
 import Bus
 import CommonAPI
 import Kernel
+import Runtime
 import StreaksAPI
 import Wire
 
@@ -239,6 +240,8 @@ actor Player {
     private func dispute(_ run: String?, _ at: Instant, _ text: String) {
         if let run, !disputed.insert(run).inserted { return }
         disagreements.append(Disagreement(run: run, at: at, text: text))
+        // At once: a long soak that is stopped has still said it.
+        Console.error("  DISAGREEMENT at \(at): \(text)\n")
     }
 
     // Ids
