@@ -141,6 +141,28 @@ struct MutationTests {
         }
     }
 
+    @Test func `gets its answer when it comes as the first ends, which has changed what it would be refused by`() async throws {
+        try await withFixture { fixture in
+            for round in 1...100 {
+                let replies = await simultaneously(16) { _ in
+                    try await asking {
+                        try await fixture.mutations.once(context("k\(round)"), Note("a")) { work in
+                            guard try await work.sql.query("SELECT 1 FROM effects WHERE what = \("\(round)")").isEmpty else {
+                                throw ServiceError(.failedPrecondition, "DONE", "Done before.")
+                            }
+                            try await work.sql.execute("INSERT INTO effects VALUES (\("\(round)"))")
+                            return Note("done")
+                        }.reply.text
+                    }
+                }
+                let texts = replies.map { reply in
+                    do { return try reply.get() } catch { return "\(error)" }
+                }
+                #expect(Set(texts) == ["done"], "round \(round)")
+            }
+        }
+    }
+
     @Test func `gets the reply that was completed first, after a failure and when 32 come at once`() async throws {
         try await withFixture { fixture in
             @Sendable func change(_ key: String, _ complete: @escaping @Sendable (Note) async throws -> Note) async throws

@@ -139,14 +139,17 @@ struct StoredReply: Sendable {
         )
     }
 
-    /// Queues the taking of the key for this transaction, and the reading of what is stored for it; what came of both says `known(_:at:_:)`.
-    func enqueueClaim(_ sql: Transaction) throws -> QueuedStatement {
-        try sql.enqueue(
-            """
-            SELECT \(lock.isHeld), known.request_hash, known.reply, known.is_whole, known.is_refusal, known.expires_at
-            FROM (VALUES (1)) AS one LEFT JOIN stored_reply AS known ON \(isThis)
-            """
-        )
+    /// What a transaction has queued first: the taking of the key, and the reading of what is stored for it.
+    struct Claim: Sendable {
+        fileprivate let lock: QueuedStatement
+        fileprivate let row: QueuedStatement
+    }
+
+    /// Queues both; what came of them says `known(_:at:_:)`.
+    ///
+    /// By two statements: one that takes a lock goes on with what it saw before, and a transaction may end between the two.
+    func enqueueClaim(_ sql: Transaction) throws -> Claim {
+        Claim(lock: try sql.enqueue("SELECT \(lock.isHeld)"), row: try sql.enqueue(row()))
     }
 
     /// For statements behind the claim.
@@ -159,24 +162,20 @@ struct StoredReply: Sendable {
     /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
     /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
     ///   request whose process is frozen; callers ask again instead.
-    func known(_ claim: QueuedStatement, at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
-        guard let row = try await claim.rows().first else { throw ServiceError.internal }
-        let (isHeld, hash, reply, isWhole, isRefusal, expiry) = try row.decode(
-            as: (Bool.self, [UInt8]?.self, [UInt8]?.self, Bool?.self, Bool?.self, Instant?.self)
-        )
-        if let hash, let expiry, expiry > now {
-            return try checked((hash, try stored(reply, isWhole, isRefusal)))
-        }
-        guard isHeld else { return try checked(try await find(sql, "AND expires_at > \(now)")) }
+    func known(_ claim: Claim, at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
+        let isHeld = try await claim.lock.rows().first?.decode(as: Bool.self) ?? false
+        let found = try await stored(claim.row.rows())
+        if let found, found.expiry > now { return try checked(found) }
+        guard isHeld else { return try checked(try await stored(sql.query(row("AND expires_at > \(now)")))) }
         // One that has expired is as good as none, purged or not.
-        if expiry != nil { try sql.enqueue("DELETE FROM stored_reply WHERE \(isThis) AND expires_at <= \(now)") }
+        if found != nil { try sql.enqueue("DELETE FROM stored_reply WHERE \(isThis) AND expires_at <= \(now)") }
         return nil
     }
 
     /// - Throws: `REQUEST_IN_PROGRESS` when there is none yet, and what the same key with another request is refused with.
-    private func checked(_ known: (requestHash: [UInt8], answer: StoredAnswer?)?) throws -> StoredAnswer {
-        guard let (firstHash, answer) = known, let answer else { throw ServiceError.requestInProgress }
-        guard firstHash == requestHash else { throw reused }
+    private func checked(_ known: Found?) throws -> StoredAnswer {
+        guard let known, let answer = known.answer else { throw ServiceError.requestInProgress }
+        guard known.requestHash == requestHash else { throw reused }
         return answer
     }
 
@@ -186,15 +185,12 @@ struct StoredReply: Sendable {
 
     /// The whole answer of an earlier transaction, if there is one.
     func known(at now: Instant, _ sql: some QueryExecutor) async throws -> StoredAnswer? {
-        guard let (firstHash, answer) = try await find(sql, "AND is_whole AND expires_at > \(now)"), let answer else {
-            return nil
-        }
-        guard firstHash == requestHash else { throw reused }
-        return answer
+        let found = try await stored(sql.query(row("AND is_whole AND expires_at > \(now)")))
+        return found?.answer == nil ? nil : try checked(found)
     }
 
-    /// Stores the answer of this transaction, with its commit, which fails with `isAnsweredMeanwhile` where there is one already: of a transaction
-    /// that ended between what the claim has read and the lock that it got.
+    /// Stores the answer of this transaction, with its commit, which fails with `isAnsweredMeanwhile` where there is one already: one that a
+    /// transaction with an isolation above read committed did not see.
     func store(_ answer: StoredAnswer, at now: Instant, _ sql: Transaction) throws {
         try sql.enqueue(
             """
@@ -217,26 +213,30 @@ struct StoredReply: Sendable {
         let stored = try await sql.execute(
             "UPDATE stored_reply SET reply = \(try sealed(reply)), is_whole = true WHERE \(isThis) AND NOT is_whole"
         )
-        guard stored == 0, let (_, first) = try await find(sql) else { return nil }
-        return first?.bytes
+        return stored == 0 ? try await self.stored(sql.query(row()))?.answer?.bytes : nil
     }
 
     private var isThis: Query { "caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)" }
 
-    private func find(_ sql: some QueryExecutor, _ condition: Query = "") async throws -> (
-        requestHash: [UInt8], answer: StoredAnswer?
-    )? {
-        let rows = try await sql.query(
-            "SELECT request_hash, reply, is_whole, is_refusal FROM stored_reply WHERE \(isThis) \(condition)"
-        )
-        guard let row = rows.first else { return nil }
-        let (hash, reply, isWhole, isRefusal) = try row.decode(as: ([UInt8].self, [UInt8]?.self, Bool.self, Bool.self))
-        return (hash, try stored(reply, isWhole, isRefusal))
+    /// What is stored.
+    private struct Found {
+        let requestHash: [UInt8]
+        /// nil: not yet.
+        let answer: StoredAnswer?
+        let expiry: Instant
     }
 
-    private func stored(_ reply: [UInt8]?, _ isWhole: Bool?, _ isRefusal: Bool?) throws -> StoredAnswer? {
-        guard let reply else { return nil }
-        return StoredAnswer(bytes: try open(reply), isWhole: isWhole ?? true, isRefusal: isRefusal ?? false)
+    private func row(_ condition: Query = "") -> Query {
+        "SELECT request_hash, reply, is_whole, is_refusal, expires_at FROM stored_reply WHERE \(isThis) \(condition)"
+    }
+
+    private func stored(_ rows: [Row]) throws -> Found? {
+        guard let row = rows.first else { return nil }
+        let (hash, reply, isWhole, isRefusal, expiry) = try row.decode(
+            as: ([UInt8].self, [UInt8]?.self, Bool.self, Bool.self, Instant.self)
+        )
+        let answer = try reply.map { StoredAnswer(bytes: try open($0), isWhole: isWhole, isRefusal: isRefusal) }
+        return Found(requestHash: hash, answer: answer, expiry: expiry)
     }
 
     private func sealed(_ bytes: [UInt8]) throws -> [UInt8] { Array(try ChaChaPoly.seal(bytes, using: seal).combined) }
