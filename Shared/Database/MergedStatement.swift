@@ -157,7 +157,7 @@ extension [UInt8] {
 
     /// Appends the binary form of an array of values that are in theirs (`PostgresArray`).
     fileprivate mutating func append(arrayOf index: Int, of all: [Binds], _ type: PostgresType) {
-        append(arrayOf: all.count, hasNulls: all.contains { $0.slots[index].length == nil }, type)
+        appendArrayHead(all.count, hasNulls: all.contains { $0.slots[index].length == nil }, of: type)
         for binds in all {
             append(bigEndian: Int32(binds.slots[index].length ?? -1))
             appendValue(index, of: binds)

@@ -52,7 +52,7 @@ enum PostgresArray {
     static func encode<Element: PostgresArrayElement>(_ array: [Element], into bytes: inout [UInt8]) throws(DatabaseError) {
         guard array.count <= Int32.max else { throw DatabaseError(.invalidValue, detail: "an array too long") }
         let nullFlag = bytes.count + 4
-        bytes.append(arrayOf: array.count, hasNulls: false, Element.postgresElementType)
+        bytes.appendArrayHead(array.count, hasNulls: false, of: Element.postgresElementType)
         for element in array {
             let offset = bytes.count
             bytes.append(bigEndian: Int32(-1))
@@ -102,7 +102,7 @@ enum PostgresArray {
 
 extension [UInt8] {
     /// Appends what an array begins with: dimensions, a flag, the type of its elements, and count and lowest index of its dimension.
-    mutating func append(arrayOf count: Int, hasNulls: Bool, _ element: PostgresType) {
+    mutating func appendArrayHead(_ count: Int, hasNulls: Bool, of element: PostgresType) {
         append(bigEndian: Int32(count == 0 ? 0 : 1))
         append(bigEndian: Int32(hasNulls ? 1 : 0))
         append(bigEndian: element.oid)

@@ -39,7 +39,7 @@ extension Query {
         fileprivate var arrayBytes: [UInt8] {
             guard count == 1 else { return bytes }
             var array: [UInt8] = []
-            array.append(arrayOf: 1, hasNulls: isNull, element)
+            array.appendArrayHead(1, hasNulls: isNull, of: element)
             array.append(bigEndian: isNull ? -1 : Int32(bytes.count))
             return array + bytes
         }

@@ -47,6 +47,21 @@ import Testing
         #expect(pauses == [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000])
     }
 
+    @Test func `a refusal that names no request ends all of them`() throws {
+        var loop = PullLoop(batch: 10, expiry: .seconds(10))
+        let first = loop.next(now: at(0))
+        #expect(first?.batch == 10)
+        for _ in 0..<5 { loop.received(now: at(1)) }
+        loop.handled(5)
+        let second = loop.next(now: at(1))
+        #expect(second?.batch == 10)
+        loop.refused(now: at(2))
+        #expect(loop.wakeAt == at(202), "two refusals")
+        let tooEarly = loop.next(now: at(201))
+        let third = loop.next(now: at(202))
+        #expect(tooEarly == nil && third?.batch == 10)
+    }
+
     /// Or its owner would be called again at once, over and over, until the handler has returned.
     @Test func `a pause that is over is no reason to wake`() throws {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))

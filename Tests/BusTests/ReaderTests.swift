@@ -42,6 +42,20 @@ extension BrokerTests {
             }
         }
 
+        @Test func `a consumer that is made after its reading began is read soon, not when a request has run out`() async throws {
+            try await withStream { _, jetStream in
+                try await publish(1...3, jetStream)
+                let seen = Shared<[Int]>([])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "late", batch: 4) { batch in
+                    seen.update { $0 += batch.map(\.streamSequence) }
+                }
+                // The broker has said that there is none: a request that was simply lost is given up after 8.5 s.
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "late")
+                try await eventually("all arrive", within: .seconds(6)) { seen.value == [1, 2, 3] }
+                await consumption.stop()
+            }
+        }
+
         @Test func `a consumer of the name that reads otherwise is replaced`() async throws {
             try await withStream { server, jetStream in
                 try await publish(1...2, jetStream)

@@ -139,6 +139,8 @@ struct CheckInWorld {
     private var recorder: CheckInRecorder { CheckInRecorder(streaks: parts.streaks) }
     private var repairs: RepairOffers { RepairOffers(database: world.database) }
     private var mutations: Mutations { world.mutations }
+    /// Of check-ins.
+    var handler: CheckIn { CheckIn(recorder: recorder, mutations: mutations, clock: clock) }
 
     func context(key: String? = nil) -> CallContext {
         var context = World.by(ann)
@@ -161,10 +163,7 @@ struct CheckInWorld {
             yesterdayFeeling: feeling,
             checkInTime: time ?? clock.now()
         )
-        let reply = try await CheckIn(recorder: recorder, mutations: mutations, clock: clock).handle(
-            request,
-            context(key: key)
-        ).reply
+        let reply = try await handler.handle(request, context(key: key)).reply
         return try #require(reply.data)
     }
 

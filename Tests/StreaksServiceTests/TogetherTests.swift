@@ -64,18 +64,12 @@ import Testing
 
     @Test func `check-ins of many users at once are each user's own, once each`() async throws {
         try await withCheckIns { checkIns in
-            let world = checkIns.world
-            let handler = CheckIn(
-                recorder: CheckInRecorder(streaks: checkIns.parts.streaks),
-                mutations: world.mutations,
-                clock: world.clock
-            )
-            var users: [UserID] = []
-            for number in 101...124 { users.append(try await world.person(UInt64(number))) }
+            let (world, handler) = (checkIns.world, checkIns.handler)
+            let users = try await Self.users(world)
             for day in 1...3 {
                 let now = world.clock.now()
                 // Each says it twice at once, with the same key.
-                let replies = await simultaneously(2 * users.count) { [users] place in
+                let replies = await simultaneously(2 * users.count) { place in
                     let number = place / 2
                     var context = World.by(users[number])
                     context.idempotencyKey = "day \(day)"
@@ -114,19 +108,13 @@ import Testing
 
     @Test func `check-ins of many users share transactions also where they complete weeks and reach milestones`() async throws {
         try await withCheckIns { checkIns in
-            let world = checkIns.world
-            let handler = CheckIn(
-                recorder: CheckInRecorder(streaks: checkIns.parts.streaks),
-                mutations: world.mutations,
-                clock: world.clock
-            )
-            var users: [UserID] = []
-            for number in 101...124 { users.append(try await world.person(UInt64(number))) }
+            let (world, handler) = (checkIns.world, checkIns.handler)
+            let users = try await Self.users(world)
             func today() -> CalendarDate { Zone.utc.date(at: world.clock.now()) }
             while today() != PerfectPeriods.week(of: today()).lowerBound { world.clock.advance(by: .days(1)) }
             for day in 1...7 {
                 let now = world.clock.now()
-                let replies = await simultaneously(users.count) { [users] place in
+                let replies = await simultaneously(users.count) { place in
                     let request = CheckInRequest(moodScore: 5, energyLevel: 5, checkInTime: now)
                     return try await handler.handle(request, World.by(users[place])).reply
                 }
@@ -149,6 +137,12 @@ import Testing
             #expect(causes.map(\.0) == ["check_in", "milestone", "perfect_week"])
             #expect(causes.map(\.1) == [7, 2, 1].map { $0 * Int64(users.count) })
         }
+    }
+
+    private static func users(_ world: World) async throws -> [UserID] {
+        var users: [UserID] = []
+        for number in 101...124 { users.append(try await world.person(UInt64(number))) }
+        return users
     }
 
     /// The answer, asked for again while the same request is being answered.

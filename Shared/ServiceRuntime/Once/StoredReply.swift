@@ -66,8 +66,8 @@ public struct KeyCondition: Sendable {
     /// The same where `caller`, `method`, `key_hash` and `now` of the condition and `high` and `low` of its lock are columns of the rows `new`
     /// that a statement is given.
     public static let isNewInRow: Query = """
-        (new.key_hash IS NULL OR pg_try_advisory_xact_lock(new.high, new.low)
-            AND \(isUnanswered("new.caller", "new.method", "new.key_hash", "new.now")))
+        (\(AdvisoryLock.isHeldInRow)
+            AND (new.key_hash IS NULL OR \(isUnanswered("new.caller", "new.method", "new.key_hash", "new.now"))))
         """
 
     private static func isUnanswered(_ caller: Query, _ method: Query, _ keyHash: Query, _ now: Query) -> Query {

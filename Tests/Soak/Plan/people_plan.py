@@ -47,6 +47,15 @@ def month(d):
     return range(first, number(last.isoformat()) + 1)
 
 
+def replay(model, steps):
+    """Plays steps again; what was refused is refused again."""
+    for step in steps:
+        try:
+            model.step(step)
+        except Refused:
+            pass
+
+
 class Streak:
     """A streak with the model's word for it, and the steps that led there."""
 
@@ -68,17 +77,13 @@ class Streak:
         """The date that an activity claims by its times alone (SD-1, SD-2): the streak begins in it, also when an activity of the date
         after it came first."""
         m = self.model
-        claimed = today = m.date_of("a", now)
-        if captured is not None and m.date_of("a", captured) < today and now <= m.over_for("a", m.date_of("a", captured)) + 6 * HOUR:
-            claimed = m.date_of("a", captured)
+        claimed, today = m.date_of("a", now if captured is None else captured), m.date_of("a", now)
+        if claimed > today or claimed < today and now > m.over_for("a", claimed) + 6 * HOUR:
+            claimed = today
         if claimed + 1 == m.first["a"]:
             self.case["start"] = show(m.over_for("a", claimed) - 1)
             self.model, self.cache = self.begun(), None
-            for step in self.steps:
-                try:
-                    self.model.step(step)
-                except Refused:
-                    pass
+            replay(self.model, self.steps)
         return claimed
 
     def do(self, now, **step):

@@ -339,11 +339,7 @@ def history_of_person(options, times):
                 until = options.until or times[-1]
                 case = dict(streak.case, steps=[step for step in streak.steps if parse(step["at"]) <= until])
                 model = Model(case)
-                for step in case["steps"]:
-                    try:
-                        model.step(step)
-                    except Refused:
-                        pass
+                people_plan.replay(model, case["steps"])
                 case["steps"].append(dict(at=show(until), expect=model.expectation(until)))
                 about = f"{options.run} of seed {options.seed}: what led there; zones before the start are left out"
                 return json.dump(dict(about=about, cases=[case]), sys.stdout, indent=1)
@@ -376,15 +372,8 @@ def history(options, times):
     model.zones = {f"u{p.index:06}": [z for z in p.zones if z[0] is None or z[0] <= run.start] for p in run.people}
     case["participants"] = {user: zones[-1][1] for user, zones in model.zones.items()}
     model = Model(case)
-    case["steps"] = []
-    for step in run.steps:
-        if parse(step["at"]) > until:
-            break
-        case["steps"].append(step)
-        try:
-            model.step(step)
-        except Refused:
-            pass
+    case["steps"] = [step for step in run.steps if parse(step["at"]) <= until]
+    people_plan.replay(model, case["steps"])
     case["steps"].append(dict(at=show(until), expect=model.expectation(until)))
     about = f"pair {pair} of seed {options.seed}: what led there; zones before the start are left out"
     json.dump(dict(about=about, cases=[case]), sys.stdout, indent=1)
