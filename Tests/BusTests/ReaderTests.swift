@@ -42,17 +42,17 @@ extension BrokerTests {
             }
         }
 
-        @Test func `a consumer that is made after its reading began is read soon, not when a request has run out`() async throws {
-            try await withStream { _, jetStream in
-                try await publish(1...3, jetStream)
-                let seen = Shared<[Int]>([])
-                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "late", batch: 4) { batch in
-                    seen.update { $0 += batch.map(\.streamSequence) }
+        @Test func `the broker's 503 reaches an inbox on the loop, between messages that arrive in order`() async throws {
+            try await withBus { _, bus in
+                let (inbox, target) = (bus.makeInbox(), NoResponderTarget())
+                let subscription = try bus.subscribe("\(inbox).*", queue: nil, target: target)
+                for number in 0..<100 {
+                    try bus.publish("nowhere.\(number)", body: [], reply: "\(inbox).\(number)")
+                    try bus.publish("\(inbox).\(number)", body: [UInt8(number)])
                 }
-                // The broker has said that there is none: a request that was simply lost is given up after 8.5 s.
-                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "late")
-                try await eventually("all arrive", within: .seconds(6)) { seen.value == [1, 2, 3] }
-                await consumption.stop()
+                try await eventually("all arrive") { target.refusals.value == 100 && target.bodies.value.count == 100 }
+                #expect(target.bodies.value == (0..<100).map { [UInt8($0)] })
+                subscription.cancel()
             }
         }
 
@@ -191,4 +191,19 @@ extension BrokerTests {
             }
         }
     }
+}
+
+/// Counts what the broker says in place of a responder.
+private final class NoResponderTarget: MessageTarget {
+    let refusals = Shared(0)
+    let bodies = Shared<[[UInt8]]>([])
+
+    var isInformedOf503: Bool { true }
+
+    func arrived(_ message: OpaquePointer) {
+        let body = BusMessage(taking: message).body
+        bodies.update { $0.append(body) }
+    }
+
+    func hadNoResponder() { refusals.update { $0 += 1 } }
 }

@@ -188,7 +188,7 @@ public final class Consumption: Sendable {
         pull()
     }
 
-    /// There is no such consumer, or the broker does not serve it now.
+    /// The broker has no JetStream at this moment. Requests to a consumer that it does not have get no answer.
     func hadNoResponder() { state.withLock { $0.loop.refused(now: .now()) } }
 
     /// The broker has sent the status of a pull request.
