@@ -25,6 +25,9 @@ import Testing
         var isCompacted = false
         /// Snaps of several users at one instant come in another order.
         var isShuffled = false
+        /// Contributions are recorded up to so long after they were received, in their order, as by events that come late. Nothing else
+        /// happens meanwhile but settling.
+        var delay = Interval.zero
     }
 
     private func live(_ first: StreakLedger, _ steps: [Step], _ manner: Manner, seed: UInt64, _ policy: StreakPolicy) throws
@@ -47,7 +50,7 @@ import Testing
             settledAt = now
             if manner.isDoubled { emitted += try whole.applying(.settle, policy, at: now, settledAt: now).effects.map(\.key) }
         }
-        for step in manner.isShuffled ? shuffled(steps, &random) : steps {
+        for step in manner.isShuffled ? shuffled(steps, &random) : delayed(steps, manner.delay, &random) {
             for _ in 0..<Int.random(in: manner.settlings, using: &random) {
                 let gap = step.at - settledAt
                 let instant = settledAt + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
@@ -74,6 +77,30 @@ import Testing
         return steps
     }
 
+    private func delayed(_ steps: [Step], _ longest: Interval, _ random: inout Seeded) -> [Step] {
+        guard longest > .zero else { return steps }
+        var steps = steps
+        var last = Instant(microseconds: 0)
+        for (index, step) in steps.enumerated() {
+            guard case .contribute = step.command else { continue }
+            let earliest = max(step.at, last)
+            steps[index].at = earliest
+            last = earliest
+            guard random.chance(40) else { continue }
+            let other = steps[(index + 1)...].first { later in
+                switch later.command {
+                case .contribute, .settle: false
+                default: true
+                }
+            }
+            let end = min(other?.at ?? steps[steps.count - 1].at, step.at + longest) - .seconds(1)
+            guard end > earliest else { continue }
+            steps[index].at = Instant(microseconds: .random(in: earliest.microseconds...end.microseconds, using: &random))
+            last = steps[index].at
+        }
+        return steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+    }
+
     private func check(_ seed: UInt64, _ policy: StreakPolicy, users: Int) throws {
         var life = RandomHistory(seed: seed, policy: policy, users: users, isThorough: false)
         life.live(days: 24)
@@ -91,6 +118,14 @@ import Testing
             #expect(other.state == plain.state, "seed \(seed), \(users) users: \(name)")
             #expect(Set(other.emitted) == Set(plain.emitted), "seed \(seed), \(users) users: \(name)")
             if policy.freezes == nil { #expect(other.emitted == plain.emitted, "seed \(seed), \(users) users: \(name)") }
+        }
+        guard policy == .team else { return }
+        // What is emitted may differ: a break, and that it was none.
+        for isCompacted in [false, true] {
+            let manner = Manner(settlings: 0...2, isCompacted: isCompacted, delay: .hours(14))
+            let late = try live(life.first, life.commands, manner, seed: seed, policy)
+            #expect(late.state.days == plain.state.days && late.state.count == plain.state.count, "seed \(seed): recorded late")
+            #expect(late.state.longest == plain.state.longest && late.state.runStart == plain.state.runStart, "seed \(seed)")
         }
     }
 

@@ -106,6 +106,32 @@ import Testing
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-06T00:00:00Z"), "the grace is used up")
     }
 
+    @Test func `What was received in a team's grace counts for the missed date, also when it is recorded after the grace (SD-5)`() throws {
+        var story = try Story(.team)
+        try story.noon(1...2)
+        try story.post(a, "2026-05-04T11:00:00Z")
+        #expect(try story.settle("2026-05-04T12:00:00Z").brokenAt == moment("2026-05-04T12:00:00Z"))
+        let late = StreakCommand.contribute(Story.b, receivedAt: moment("2026-05-04T11:59:59Z"), capturedAt: nil)
+        let state = try story.at("2026-05-04T15:00:00Z", late)
+        #expect(state.count == 3 && state.lastCompletedDate == day("2026-05-03") && state.brokenAt == nil)
+        // From then on the grace is over.
+        #expect(try story.post(Story.b, "2026-05-04T16:00:00Z").days[day("2026-05-04")] == .open)
+        #expect(try story.post(a, "2026-05-04T16:00:01Z").count == 4)
+    }
+
+    @Test func `What was received before a team's grace counts for its own date, also when it is recorded in the grace (SD-5)`() throws {
+        var story = try Story(.team, ["UTC", "Asia/Tokyo"])
+        try story.noon(1...2)
+        // For b it is May 4 already, while a could still post for May 3.
+        let early = StreakCommand.contribute(Story.b, receivedAt: moment("2026-05-03T23:00:00Z"), capturedAt: nil)
+        #expect(try story.at("2026-05-04T01:00:00Z", early).graceDate == day("2026-05-03"))
+        #expect(try story.post(a, "2026-05-04T02:00:00Z").count == 2)
+        let state = try story.post(Story.b, "2026-05-04T03:00:00Z")
+        #expect(state.count == 3 && state.lastCompletedDate == day("2026-05-03"))
+        // May 4 has b's already.
+        #expect(try story.post(a, "2026-05-04T04:00:00Z").count == 4)
+    }
+
     @Test func `A member who joined later is not counted before`() throws {
         var story = try Story(.team)
         try story.noon(1...2)

@@ -27,7 +27,7 @@ extension StreakLedger {
         if let capturedAt, capturedAt > receivedAt + policy.clockTolerance { throw .capturedInFuture }
         if let endedAt, receivedAt >= endedAt { throw .notActive }
         if policy.onBreak == .stop, let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
-        let date = creditedDate(author, receivedAt, capturedAt, policy, state)
+        let date = try creditedDate(author, receivedAt, capturedAt, policy, state)
         if policy.onBreak == .restart {
             for off in [brokenOff].compactMap({ $0 }) + earlierBreakOffs
             where receivedAt >= off.at && date <= author.zones.newestDate(by: off.at) { throw .notActive }
@@ -51,7 +51,7 @@ extension StreakLedger {
         _ capturedAt: Instant?,
         _ policy: StreakPolicy,
         _ state: StreakState
-    ) -> CalendarDate {
+    ) throws(ServiceError) -> CalendarDate {
         let zones = author.zones.known(at: receivedAt)
         let today = zones.date(at: receivedAt)
         func isFree(_ date: CalendarDate) -> Bool {
@@ -60,8 +60,26 @@ extension StreakLedger {
         }
         let claimed = author.zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
         if isFree(claimed) { return claimed }
-        if let grace = state.graceDate, isFree(grace) { return grace }
+        // A date that is over for all members is one of the two before, by the clock furthest east.
+        guard isFree(today.advanced(by: -1)) || isFree(today.advanced(by: -2)) else { return today }
+        if let grace = try graceDate(at: receivedAt, policy, state), isFree(grace) { return grace }
         return today
+    }
+
+    /// The date that was in its grace when something was received, by what had been received before it. What is recorded late counts as it
+    /// would have on time (SD-5): also when the grace has begun or ended since.
+    private func graceDate(at receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) -> CalendarDate?
+    {
+        guard let grace = policy.grace else { return nil }
+        guard receivedAt < state.asOf else { return state.graceDate }
+        guard reaches(receivedAt - grace.length) else { throw .ledgerTooShort }
+        var earlier = self
+        for (date, known) in contributions {
+            // Recorded when they were received.
+            earlier.contributions[date] = known.filter { $0.receivedAt < receivedAt }
+                .map { Contribution(user: $0.user, date: date, receivedAt: $0.receivedAt) }
+        }
+        return fold(earlier, policy, at: receivedAt).graceDate
     }
 
     mutating func contribute(
