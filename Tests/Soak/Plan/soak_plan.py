@@ -331,8 +331,11 @@ def write(options, times):
 
 def history_of_person(options, times):
     """The check-ins c1, the activities t1.recipe_creation, the circle g1."""
+    whose = int(options.run[1:].split(".")[0])
     for group in groups(options):
-        if isinstance(group, people_plan.Group):
+        if not isinstance(group, people_plan.Group):
+            continue
+        if group.circle == whose if options.run[0] == "g" else any(p.index == whose for p in group.people):
             group.live(times)
             if options.run in group.streaks:
                 streak = group.streaks[options.run]
