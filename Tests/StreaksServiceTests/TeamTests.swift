@@ -143,6 +143,24 @@ struct TeamTests {
         }
     }
 
+    @Test func `a check-in in the grace saves the date, although its event comes when the grace is over`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await teams.set(Self.circle, 1, [ann, ben])
+            for user in [ann, ben] { try await teams.checkIn(user, Self.circle) }
+            world.clock.set(moment("2026-05-02T20:00:00Z"))
+            try await teams.checkIn(ann, Self.circle)
+            try await teams.reach("2026-05-03T12:02:00Z")
+            #expect(try await world.events(TeamStreakBroken.self).map(\.missedDate) == [day("2026-05-02")])
+            #expect(try await teams.streak(ann, Self.circle).currentCount == 0)
+            try await teams.ownCheckIn(ben, "2026-05-03", at: "2026-05-03T11:59:59Z")
+            let saved = try await teams.streak(ann, Self.circle)
+            #expect(saved.currentCount == 2 && saved.lastCompletedDate == day("2026-05-02"))
+            #expect(saved.date == day("2026-05-03") && saved.contributed == 1)
+        }
+    }
+
     @Test func `one's own check-in counts in all circles, for its date`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let teams = Teams(world)

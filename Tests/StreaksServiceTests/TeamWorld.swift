@@ -98,7 +98,8 @@ struct Teams: Sendable {
     }
 
     /// What the member's own check-in emits.
-    func ownCheckIn(_ user: UserID, _ date: String, count: Int32 = 5) async throws {
+    /// - Parameter at: when it was received; nil: now.
+    func ownCheckIn(_ user: UserID, _ date: String, count: Int32 = 5, at: String? = nil) async throws {
         try await world.consume(
             SoloStreakExtended(
                 streakID: StreakID(high: 8, low: user.low),
@@ -109,7 +110,7 @@ struct Teams: Sendable {
                 longest: count,
                 runStart: day("2026-05-01"),
                 via: .contribution,
-                at: world.clock.now()
+                at: at.map(moment) ?? world.clock.now()
             ),
             by: CheckInConsumers(checkIns: checkIns).handlers
         )
