@@ -50,6 +50,10 @@ final class Job: @unchecked Sendable {
     let role: Role
     /// Nil when any shared connection will do.
     let lease: Lease?
+    /// Whether it may be sent together with others of its text (`Database.lookup`).
+    let isLookup: Bool
+    /// The lookups that it is sent for; empty: it is none of several.
+    let lookups: [Job]
 
     var continuation: UnsafeContinuation<ResultBox, any Error>?
     /// Who gets the answer of a queued statement, for which no caller need wait.
@@ -66,11 +70,20 @@ final class Job: @unchecked Sendable {
     /// Its index in the loop's list of unanswered jobs; negative when no caller waits for it.
     var position = -1
 
-    init(text: String, binds: Binds = Binds(), role: Role = .statement, lease: Lease? = nil) {
+    init(
+        text: String,
+        binds: Binds = Binds(),
+        role: Role = .statement,
+        lease: Lease? = nil,
+        isLookup: Bool = false,
+        lookups: [Job] = []
+    ) {
         self.text = text
         self.binds = binds
         self.role = role
         self.lease = lease
+        self.isLookup = isLookup
+        self.lookups = lookups
     }
 
     /// Whether its answer is still to be given to a caller.

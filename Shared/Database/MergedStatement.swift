@@ -1,6 +1,7 @@
-/// How statements of one text, each with the values of one transaction, become one statement (`SharedTransactions`).
+/// How statements of one text, each with its own values, become one statement (`SharedTransactions`, `Database.lookup`).
 ///
-/// - A statement that reads, or locks what it reads, runs once for each row of its values: `FROM unnest(…) … CROSS JOIN LATERAL (…)`.
+/// - A statement that reads, or locks what it reads, runs once for each row of its values: `FROM unnest(…) … CROSS JOIN LATERAL (…)`. A value that
+///   is an array is a part of one array of them all.
 /// - A change of the row given by `\(rows:)` is one of all their rows; its other values must be equal.
 struct MergedStatement: Sendable {
     private enum Form {
@@ -11,10 +12,19 @@ struct MergedStatement: Sendable {
         case changing(isInsert: Bool)
     }
 
+    /// How a value of all statements is bound.
+    private enum Binding {
+        /// As an array of them.
+        case column
+        /// Once: it must be the same.
+        case once
+        /// These are arrays: one after the other in one array, of elements of this type, and where each begins and ends in two more.
+        case slices(of: PostgresType)
+    }
+
     private let form: Form
     private let text: String
-    /// Which values are bound for all statements, as arrays; the others once.
-    private let isColumn: [Bool]
+    private let bindings: [Binding]
 
     /// - Returns: nil when statements of this text are sent one by one.
     init?(_ query: Query) {
@@ -22,37 +32,59 @@ struct MergedStatement: Sendable {
         let rows = query.binds.singleRows
         if rows.isEmpty {
             guard !slots.isEmpty, Self.isReading(query.text) else { return nil }
-            self.init(reading: query)
+            var bindings: [Binding] = []
+            for slot in slots {
+                guard slot.type.array == nil else {
+                    bindings.append(.column)
+                    continue
+                }
+                guard let element = slot.type.element else { return nil }
+                bindings.append(.slices(of: element))
+            }
+            self.init(reading: query, bindings)
         } else {
             let isColumn = slots.indices.map { slot in rows.contains { $0.contains(slot) } }
-            self.init(changing: query, rows: rows, isColumn)
+            for (slot, isColumn) in zip(slots, isColumn) where isColumn && slot.type.array == nil { return nil }
+            self.init(changing: query, rows: rows, isColumn.map { $0 ? .column : .once })
         }
-        for (slot, isColumn) in zip(slots, isColumn) where isColumn && slot.type.array == nil { return nil }
     }
 
-    private init(reading query: Query) {
-        let slots = query.binds.slots
+    private init(reading query: Query, _ bindings: [Binding]) {
         var text = ""
         var position = query.text.utf8.startIndex
-        for (index, slot) in slots.enumerated() {
-            let mark = query.text.utf8.index(query.text.utf8.startIndex, offsetBy: slot.mark)
+        var arrays: [String] = []
+        var names: [String] = []
+        // Behind the values: where the slices begin and end.
+        var last = bindings.count
+        for (index, binding) in bindings.enumerated() {
+            let number = index + 1
+            let mark = query.text.utf8.index(query.text.utf8.startIndex, offsetBy: query.binds.slots[index].mark)
             text += query.text[position..<mark]
-            text += "merged_values.v\(index + 1)"
-            position = query.text.utf8.index(mark, offsetBy: "$\(index + 1)".utf8.count)
+            switch binding {
+            case .column, .once:
+                text += "merged_values.v\(number)"
+                arrays.append("$\(number)")
+                names.append("v\(number)")
+            case .slices:
+                text += "($\(number))[merged_values.first\(number):merged_values.last\(number)]"
+                arrays += ["$\(last + 1)", "$\(last + 2)"]
+                names += ["first\(number)", "last\(number)"]
+                last += 2
+            }
+            position = query.text.utf8.index(mark, offsetBy: Query.mark(number).utf8.count)
         }
         text += query.text[position...]
-        let arrays = slots.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-        let names = slots.indices.map { "v\($0 + 1)" }.joined(separator: ", ")
         form = .reading
-        isColumn = Array(repeating: true, count: slots.count)
+        self.bindings = bindings
         // OFFSET 0: planned as it is alone, not as a join.
         self.text = """
-            SELECT found.*, merged_values.place FROM unnest(\(arrays)) WITH ORDINALITY AS merged_values (\(names), place)
+            SELECT found.*, merged_values.place
+            FROM unnest(\(arrays.joined(separator: ", "))) WITH ORDINALITY AS merged_values (\(names.joined(separator: ", ")), place)
             CROSS JOIN LATERAL (SELECT * FROM (\(text)) AS one OFFSET 0) AS found
             """
     }
 
-    private init(changing query: Query, rows: [Range<Int>], _ isColumn: [Bool]) {
+    private init(changing query: Query, rows: [Range<Int>], _ bindings: [Binding]) {
         let utf8 = query.text.utf8
         var text = ""
         var position = utf8.startIndex
@@ -67,7 +99,7 @@ struct MergedStatement: Sendable {
         text += query.text[position...]
         let isJoined = query.text.contains("JOIN") || query.text.contains("ORDER BY")
         form = .changing(isInsert: query.text.hasPrefix("INSERT INTO") && !isJoined)
-        self.isColumn = isColumn
+        self.bindings = bindings
         self.text = text
     }
 
@@ -84,22 +116,27 @@ struct MergedStatement: Sendable {
     func merged(_ queries: [Query]) -> Query? {
         let all = queries.map(\.binds)
         var binds = Binds()
-        binds.slots.reserveCapacity(isColumn.count)
-        binds.bytes.reserveCapacity(all.reduce(0) { $0 + $1.bytes.count + 8 * isColumn.count })
-        for (index, isColumn) in isColumn.enumerated() {
+        binds.slots.reserveCapacity(bindings.count)
+        binds.bytes.reserveCapacity(all.reduce(0) { $0 + $1.bytes.count + 8 * bindings.count })
+        var places: [Slices] = []
+        for (index, binding) in bindings.enumerated() {
             let type = all[0].slots[index].type
             for other in all where other.slots[index].type != type { return nil }
-            let offset = binds.bytes.count
-            if isColumn {
+            switch binding {
+            case .column:
                 guard let array = type.array else { return nil }
-                binds.bytes.append(arrayOf: index, of: all, type)
-                binds.slots.append(Binds.Slot(type: array, mark: 0, offset: offset, length: binds.bytes.count - offset))
-            } else {
+                binds.append(array) { $0.append(arrayOf: index, of: all, type) }
+            case .once:
                 for other in all where !other.hasSameValue(as: all[0], at: index) { return nil }
-                let length = all[0].slots[index].length
-                binds.bytes.appendValue(index, of: all[0])
-                binds.slots.append(Binds.Slot(type: type, mark: 0, offset: offset, length: length))
+                binds.append(all[0].slots[index], of: all[0], mark: 0)
+            case .slices(let element):
+                guard let slices = Slices(index, of: all) else { return nil }
+                binds.append(type) { $0.append(slices, index, of: all, element) }
+                places.append(slices)
             }
+        }
+        for ends in places.flatMap({ [$0.firsts, $0.lasts] }) {
+            guard (try? binds.append([Int32?].postgresType, ends, mark: 0)) != nil else { return nil }
         }
         return Query(text: text, binds: binds)
     }
@@ -138,7 +175,53 @@ extension ResultBox {
     }
 }
 
+/// Where each of several arrays lies in one of them all.
+private struct Slices {
+    /// From 1; nil for NULL. One past the last for an empty one.
+    var firsts: [Int32?] = []
+    var lasts: [Int32?] = []
+    var hasNulls = false
+    var count: Int32 = 0
+
+    /// - Returns: nil when one is no array of one dimension.
+    init?(_ index: Int, of all: [Binds]) {
+        for binds in all {
+            guard let length = binds.slots[index].length else {
+                firsts.append(nil)
+                lasts.append(nil)
+                continue
+            }
+            let head = binds.bytes[binds.slots[index].offset...].prefix(length)
+            guard length >= Self.emptyHead, let dimensions = head.number(at: 0), let flag = head.number(at: 4) else { return nil }
+            let elements = dimensions == 0 ? 0 : dimensions == 1 ? head.number(at: 12) : nil
+            guard let elements, elements >= 0 else { return nil }
+            hasNulls = hasNulls || flag != 0
+            firsts.append(count + 1)
+            count += elements
+            lasts.append(count)
+        }
+    }
+
+    /// Bytes before the elements (`appendArrayHead`).
+    static let emptyHead = 12
+    static let head = 20
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func number(at offset: Int) -> Int32? {
+        guard count >= offset + 4 else { return nil }
+        return withUnsafeBytes { Int32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: Int32.self)) }
+    }
+}
+
 extension Binds {
+    /// Appends a value that is not NULL.
+    fileprivate mutating func append(_ type: PostgresType, _ write: (inout [UInt8]) -> Void) {
+        let offset = bytes.count
+        write(&bytes)
+        slots.append(Slot(type: type, mark: 0, offset: offset, length: bytes.count - offset))
+    }
+
     fileprivate func hasSameValue(as other: Binds, at index: Int) -> Bool {
         let (mine, theirs) = (slots[index], other.slots[index])
         guard let length = mine.length, length == theirs.length else { return mine.length == theirs.length }
@@ -147,11 +230,11 @@ extension Binds {
 }
 
 extension [UInt8] {
-    /// Appends the binary form of a value; nothing for NULL.
-    fileprivate mutating func appendValue(_ index: Int, of binds: Binds) {
+    /// Appends the binary form of a value from an offset on; nothing for NULL.
+    fileprivate mutating func appendValue(_ index: Int, of binds: Binds, from offset: Int = 0) {
         let slot = binds.slots[index]
-        guard let length = slot.length, length > 0 else { return }
-        let range = slot.offset..<slot.offset + length
+        guard let length = slot.length, length > offset else { return }
+        let range = slot.offset + offset..<slot.offset + length
         binds.bytes.withUnsafeBytes { append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
@@ -162,5 +245,11 @@ extension [UInt8] {
             append(bigEndian: Int32(binds.slots[index].length ?? -1))
             appendValue(index, of: binds)
         }
+    }
+
+    /// Appends the binary form of the array that all these arrays are slices of.
+    fileprivate mutating func append(_ slices: Slices, _ index: Int, of all: [Binds], _ element: PostgresType) {
+        appendArrayHead(Int(slices.count), hasNulls: slices.hasNulls, of: element)
+        for binds in all { appendValue(index, of: binds, from: Slices.head) }
     }
 }

@@ -182,6 +182,36 @@ struct FIFO<Element> {
         return element
     }
 
+    /// Removes the first elements that fulfil the condition, in order.
+    ///
+    /// - Parameters:
+    ///   - most: how many.
+    ///   - ahead: how many elements are looked at.
+    mutating func take(_ most: Int, ahead: Int, where condition: (Element) -> Bool) -> [Element] {
+        let end = min(head + ahead, slots.count)
+        var taken: [Element] = []
+        for index in head..<end where taken.count < most {
+            guard let element = slots[index], condition(element) else { continue }
+            taken.append(element)
+            slots[index] = nil
+        }
+        guard !taken.isEmpty else { return [] }
+        // What stays moves up to what was not looked at.
+        var place = end
+        for index in (head..<end).reversed() {
+            guard let element = slots[index] else { continue }
+            place -= 1
+            slots[index] = nil
+            slots[place] = element
+        }
+        head = place
+        if head == slots.count {
+            slots.removeAll(keepingCapacity: true)
+            head = 0
+        }
+        return taken
+    }
+
     func contains(where condition: (Element) -> Bool) -> Bool {
         slots[head...].contains { $0.map(condition) ?? false }
     }

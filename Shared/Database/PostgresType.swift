@@ -50,6 +50,13 @@ public struct PostgresType: Hashable, Sendable {
     /// Types that users define begin here: enums, domains, extensions.
     static let firstUserOID: UInt32 = 16384
 
+    /// The type of this array's elements; nil when it is no array, or one that this module does not bind.
+    var element: PostgresType? { Self.elements.first { $0.array == self } }
+
+    private static let elements: [PostgresType] = [
+        .bool, .bytea, .int2, .int4, .text, .int8, .float4, .float8, .date, .timestamptz, .interval, .uuid,
+    ]
+
     /// The array type with this element type; nil when this module does not bind it.
     var array: PostgresType? {
         switch self {

@@ -13,6 +13,12 @@ public protocol QueryExecutor: Sendable {
     @discardableResult
     func execute(_ query: Query) async throws -> Int
 
+    /// Runs a statement that finds a few rows by their keys, and returns them. Where statements are sent one by one, those of one text that wait
+    /// at the same time are sent as one.
+    ///
+    /// - Throws: as `query`.
+    func lookup(_ query: Query) async throws -> [Row]
+
     /// Runs statements that only read, of which none needs the answer of another, in as few round trips as this can.
     ///
     /// - Returns: the rows of each, in the order of `queries`.
@@ -21,6 +27,9 @@ public protocol QueryExecutor: Sendable {
 }
 
 extension QueryExecutor {
+    /// As any statement.
+    public func lookup(_ query: Query) async throws -> [Row] { try await self.query(query) }
+
     /// One after the other.
     public func query(together queries: [Query]) async throws -> [[Row]] {
         var rows: [[Row]] = []
@@ -31,8 +40,8 @@ extension QueryExecutor {
 
 extension Reactor {
     /// Sends a query and waits for its answer.
-    func perform(_ query: Query, on lease: Lease? = nil) async throws -> ResultBox {
-        try await perform(try Job(query, lease: lease))
+    func perform(_ query: Query, on lease: Lease? = nil, isLookup: Bool = false) async throws -> ResultBox {
+        try await perform(try Job(query, lease: lease, isLookup: isLookup))
     }
 
     /// Submits a job, waits for its end, and notifies the observer.
@@ -70,12 +79,12 @@ extension Reactor {
 
 extension Job {
     /// - Throws: `DatabaseError` `invalidValue` when it cannot be sent.
-    convenience init(_ query: Query, lease: Lease?) throws {
+    convenience init(_ query: Query, lease: Lease?, isLookup: Bool = false) throws {
         if let failure = query.failure { throw failure }
         // The protocol counts values in 16 bits, and sizes in 31.
         guard query.bindCount <= 65_535, query.binds.bytes.count < 1 << 30 else {
             throw DatabaseError(.invalidValue, detail: "too many values")
         }
-        self.init(text: query.text, binds: query.binds, lease: lease)
+        self.init(text: query.text, binds: query.binds, lease: lease, isLookup: isLookup)
     }
 }

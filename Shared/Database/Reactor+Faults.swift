@@ -145,7 +145,9 @@ extension Reactor {
         if let lease = connection.lease { drop(lease, .lost(DatabaseError(.connectionLost)), DatabaseError(.connectionLost)) }
         connection.lease = nil
         let (failed, unknown) = connection.pipeline.lost()
-        for (job, error) in failed { finish(job, .failure(error)) }
+        for (job, error) in failed {
+            if job.lookups.isEmpty { finish(job, .failure(error)) } else { orphaned(job) }
+        }
         for job in unknown { orphaned(job) }
         if let script = connection.script { finish(script, .failure(DatabaseError(.outcomeUnknown))) }
         while let job = connection.held.popFirst() { finish(job, .failure(DatabaseError(.connectionLost))) }
@@ -153,6 +155,7 @@ extension Reactor {
 
     /// A sent statement will not be answered.
     private func orphaned(_ job: Job) {
+        guard job.lookups.isEmpty else { return job.lookups.forEach(orphaned) }
         if job.lease == nil, job.isRead, !job.isRetry, !job.isCancelled { return sendAgain(job) }
         finish(job, .failure(errorOfLost(job)))
     }

@@ -34,7 +34,7 @@ extension Reactor {
             let isAlone = !job.isRead || job.isRetry
             guard prepare(connection, isAlone: isAlone) else { continue }
             pending.removeFirst()
-            hand(job, to: connection, syncing: isAlone || connection.pipeline.unsynced + 1 >= Self.batch)
+            hand(merged(job), to: connection, syncing: isAlone || connection.pipeline.unsynced + 1 >= Self.batch)
         }
     }
 
@@ -74,6 +74,7 @@ extension Reactor {
     /// Moves a statement from its queue to the connection and passes it to libpq, with a sync after it if needed.
     func hand(_ job: Job, to connection: Connection, syncing: Bool) {
         job.place = .inFlight(slot: connection.slot)
+        for lookup in job.lookups { lookup.place = job.place }
         let statement = job.statement ?? registry.statement(job.text, types: job.binds.slots.map(\.type.oid))
         guard connection.send(job, statement, scratch: &scratch), !syncing || connection.sync() else { return lose(connection) }
     }
@@ -144,6 +145,7 @@ extension Reactor {
     }
 
     private func deliver(_ job: Job, _ outcome: Pipeline<Job, ResultBox>.Outcome, on connection: Connection) {
+        guard job.lookups.isEmpty else { return deliverLookups(of: job, outcome, on: connection) }
         switch outcome {
         case .success(let result):
             finish(job, .success(result))
@@ -166,7 +168,7 @@ extension Reactor {
     }
 
     /// Whether the statement failed before it ran, only because its prepared form was missing or outdated. Removes that form.
-    private func mayPrepareAgain(_ job: Job, after error: DatabaseError, on connection: Connection) -> Bool {
+    func mayPrepareAgain(_ job: Job, after error: DatabaseError, on connection: Connection) -> Bool {
         let isUnknown = error.sqlState == "26000"
         guard let statement = job.statement, let name = job.statementName,
             isUnknown || error.sqlState == DatabaseError.stalePlanState

@@ -24,6 +24,8 @@ final class Reactor: LoopParticipant, @unchecked Sendable {
     var scratch = BindScratch()
     /// Single statements that wait for a shared connection.
     var pending = FIFO<Job>()
+    /// How the lookups of a statement become one, by its id; nil: they are sent one by one.
+    var lookupForms: [Int: MergedStatement?] = [:]
     /// Transactions and sessions that wait for a connection, the oldest first.
     var leaseQueue = FIFO<Lease>()
     /// All jobs whose callers wait, in any place.

@@ -1,13 +1,16 @@
 /// Decides from its text whether a statement only reads, so that it may share a sync with other reads and be repeated when a
-/// connection dies. It is cautious: it accepts a plain `SELECT` that locks nothing and calls only functions known to have no
+/// connection dies. It is cautious: it accepts a plain `SELECT`, also behind a `WITH`, that locks nothing and calls only functions known to have no
 /// effects.
 enum ReadClassifier {
     static func isRead(_ text: String) -> Bool {
         var words = Words(text)
-        guard words.next()?.text == "select" else { return false }
+        guard let first = words.next()?.text, first == "select" || first == "with" else { return false }
+        var last = first
         while let word = words.next() {
             if refused.contains(word.text) { return false }
-            if word.isCall, !pure.contains(word.text) { return false }
+            // `AS name (a, b)` names columns.
+            if word.isCall, !pure.contains(word.text), last != "as" { return false }
+            last = word.text
         }
         return words.isPlain
     }

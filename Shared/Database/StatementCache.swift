@@ -7,11 +7,11 @@ final class Statement: Sendable {
     /// Whether it only reads (`ReadClassifier`).
     let isRead: Bool
 
-    init(id: Int, text: String, types: [UInt32]) {
+    init(id: Int, text: String, types: [UInt32], isRead: Bool) {
         self.id = id
         self.text = text
         self.types = types
-        self.isRead = ReadClassifier.isRead(text)
+        self.isRead = isRead
     }
 }
 
@@ -29,13 +29,14 @@ struct StatementRegistry {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    mutating func statement(_ text: String, types: [UInt32] = []) -> Statement {
+    /// - Parameter isRead: nil: as its text says.
+    mutating func statement(_ text: String, types: [UInt32] = [], isRead: Bool? = nil) -> Statement {
         let key = Key(text: text, types: types)
         if let known = statements[key] { return known }
         // Connections keep prepared statements by id, so dropping one here only costs another preparation.
         if statements.count >= capacity { statements.removeAll() }
         count += 1
-        let statement = Statement(id: count, text: text, types: types)
+        let statement = Statement(id: count, text: text, types: types, isRead: isRead ?? ReadClassifier.isRead(text))
         statements[key] = statement
         return statement
     }

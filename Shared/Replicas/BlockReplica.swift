@@ -54,7 +54,7 @@ public struct BlockReplica: Sendable {
     {
         let others = Array(Set(others))
         guard !others.isEmpty else { return [] }
-        let rows = try await (executor ?? database).query(
+        let rows = try await (executor ?? database).lookup(
             """
             SELECT blocked FROM block_replica WHERE active AND blocker = \(user) AND blocked = ANY(\(others))
             UNION SELECT blocker FROM block_replica WHERE active AND blocked = \(user) AND blocker = ANY(\(others))

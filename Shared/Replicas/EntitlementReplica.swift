@@ -35,7 +35,7 @@ public struct EntitlementReplica: Sendable {
 
     /// Whether this person is on a premium plan at `now`.
     public func isPremium(_ user: UserID, now: Instant, _ sql: some QueryExecutor) async throws -> Bool {
-        try await sql.query("SELECT \(Self.isPremium(user, now: now))").first?.decode(as: Bool.self) ?? false
+        try await sql.lookup("SELECT \(Self.isPremium(user, now: now))").first?.decode(as: Bool.self) ?? false
     }
 
     /// The same as a condition, for a statement that reads more.

@@ -80,7 +80,7 @@ public struct ProfileReplica: Sendable {
     /// of which only those that need them must wait.
     public func knownHere(_ ids: Set<UserID>, _ sql: Transaction) async throws -> [UserID: Profile] {
         guard !ids.isEmpty else { return [:] }
-        let profiles = try await sql.query(Self.selection("user_id = ANY(\(Array(ids)))")).map(read)
+        let profiles = try await sql.lookup(Self.selection("user_id = ANY(\(Array(ids)))")).map(read)
         return Dictionary(profiles.map { ($0.userID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -161,7 +161,7 @@ public struct ProfileReplica: Sendable {
     }
 
     private func select(_ condition: Query) async throws -> [Profile] {
-        try await database.query(Self.selection(condition)).map(read)
+        try await database.lookup(Self.selection(condition)).map(read)
     }
 
     private static func selection(_ condition: Query) -> Query {

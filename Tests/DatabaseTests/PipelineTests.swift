@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Database
@@ -176,18 +177,46 @@ import Testing
     }
 }
 
+@Suite struct FIFOTests {
+    @Test(arguments: 1...20) func `it gives what a list gives, also when elements are taken out of its front`(seed: UInt64) {
+        var random = Seeded(seed)
+        var queue = FIFO<Int>()
+        var model: [Int] = []
+        for step in 0..<500 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case ..<5:
+                queue.append(step)
+                model.append(step)
+            case ..<7: #expect(queue.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
+            case ..<8:
+                let gone = queue.removeAll { $0 % 7 == 0 }
+                #expect(gone == model.filter { $0 % 7 == 0 })
+                model.removeAll { $0 % 7 == 0 }
+            default:
+                let (most, ahead) = (Int.random(in: 0...4, using: &random), Int.random(in: 0...12, using: &random))
+                let taken = model.prefix(ahead).filter { $0 % 3 == 0 }.prefix(most)
+                #expect(queue.take(most, ahead: ahead) { $0 % 3 == 0 } == Array(taken))
+                model.removeAll { taken.contains($0) }
+            }
+            #expect(queue.elements == model && queue.count == model.count && queue.first == model.first)
+        }
+    }
+}
+
 @Suite struct ReadClassifierTests {
     @Test(arguments: [
         "SELECT 1", " select a.b, count(*) FROM t AS a WHERE x = $1 AND y IN ($2, $3) GROUP BY a.b",
         "SELECT coalesce(max(n), 0) FROM t WHERE name = 'for update; nextval(1)' AND \"for\" = 1",
-        "SELECT x FROM t WHERE id = ANY($1)",
+        "SELECT x FROM t WHERE id = ANY($1)", "WITH mine AS (SELECT 1 AS x) SELECT x FROM mine",
+        "SELECT a FROM unnest($1) WITH ORDINALITY AS list (a, place)",
     ]) func `plain selects are reads`(text: String) { #expect(ReadClassifier.isRead(text)) }
 
     @Test(arguments: [
         "UPDATE t SET a = 1", "INSERT INTO t VALUES (1)", "SELECT * FROM t FOR UPDATE SKIP LOCKED", "SELECT nextval('s')",
         "SELECT pg_advisory_lock(1)", "SELECT my_function(1)", "SELECT \"my_function\"(1)", "SELECT my_function\n (1)",
         "SELECT 1 INTO t",
-        "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", "SELECT 1; DELETE FROM t", "SELECT 1 -- FOR",
+        "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", "WITH x AS (SELECT f(1)) SELECT * FROM x",
+        "WITH x AS (SELECT 1) UPDATE t SET a = 1", "SELECT 1; DELETE FROM t", "SELECT 1 -- FOR",
         "SELECT /* ' */ f(1) /* ' */",
         "SELECT $$ ' $$, f(1), ' '", "SELECT E'\\'' , f(1) , ' '", "SELECT 'open", "", "TABLE t",
         "SELECT set_config('a', 'b', false)",

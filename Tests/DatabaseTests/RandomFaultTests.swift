@@ -43,7 +43,8 @@ private struct World {
     /// Does something; returns what.
     mutating func step() async throws -> String {
         switch Int.random(in: 0..<100, using: &random) {
-        case ..<20: return await submit("SELECT \(Int.random(in: 0..<6, using: &random))")
+        case ..<10: return await submit("SELECT \(Int.random(in: 0..<6, using: &random))")
+        case ..<25: return try await lookUp()
         case ..<35: return await submit("SELECT pg_backend_pid(), \(Int.random(in: 0..<6, using: &random))")
         case ..<38: return await submit("SELECT 1 / (1 - length('a'))")
         case ..<55: return await submitOnLease()
@@ -68,6 +69,13 @@ private struct World {
     private mutating func submit(_ text: String, _ role: Job.Role = .statement, on lease: Lease? = nil) async -> String {
         tasks.append(await hand.submit(text, role, on: lease))
         return "\(role) \(text)"
+    }
+
+    /// Now and then with a value that makes those fail that are sent with it.
+    private mutating func lookUp() async throws -> String {
+        let divisor = Int.random(in: 0..<8, using: &random)
+        tasks.append(await hand.submit(try Job("SELECT 8 / \(divisor)", lease: nil, isLookup: true)))
+        return "lookup \(divisor)"
     }
 
     private mutating func submitOnLease() async -> String {

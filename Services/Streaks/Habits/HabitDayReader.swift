@@ -20,7 +20,7 @@ struct HabitDayReader: Sendable {
         _ context: CallContext
     ) async throws -> HabitScreenDay {
         let around = date ?? Zone.utc.date(at: habits.work.now())
-        let rows = try await habits.database.query(
+        let rows = try await habits.database.lookup(
             DayRepository.screen(of: user, date.map { .on($0) } ?? .newest, around: around, selection)
         )
         // Without a row, or before anything is known of the user, it takes the longer way.
@@ -33,7 +33,7 @@ struct HabitDayReader: Sendable {
             }
         }
         let clock = try await habits.refresh(user, context)
-        let again = try await habits.database.query(together: [
+        let again = try await habits.database.lookup(together: [
             DayRepository.query(of: user, .on(date ?? clock.today), selection),
             DayRepository.notes(of: user, around: date ?? clock.today),
         ])
@@ -55,7 +55,7 @@ struct HabitDayReader: Sendable {
         var day = HabitScreenDay(date: date, clock: clock, rows: rows, note: notes[date])
         guard day.needsHistory else { return day }
         let queries = DayRepository.historyQueries(of: user, selection, in: HabitScreenDay.around(date))
-        day.histories = try DayRepository.histories(try await habits.database.query(together: queries))
+        day.histories = try DayRepository.histories(try await habits.database.lookup(together: queries))
         return day
     }
 

@@ -106,12 +106,12 @@ package struct AccountRepository: Sendable {
 
     /// An account, deleted ones too; nil when there is none.
     package func find(_ id: UserID) async throws -> Account? {
-        try await database.query("SELECT \(Self.columns) FROM account WHERE id = \(id)").first.map(Self.account)
+        try await database.lookup("SELECT \(Self.columns) FROM account WHERE id = \(id)").first.map(Self.account)
     }
 
     /// Accounts by id, deleted ones too, and by username; those that do not exist are absent.
     package func find(ids: [UserID], usernames: [String]) async throws -> [Account] {
-        try await database.query(
+        try await database.lookup(
             """
             SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) UNION
             SELECT \(Self.columns) FROM account WHERE username = ANY(\(usernames)) AND deleted_at IS NULL LIMIT 400
@@ -143,7 +143,7 @@ package struct AccountRepository: Sendable {
     ///
     /// - Parameter executor: the transaction that has just changed it; nil for none.
     package func me(_ id: UserID, now: Instant, on executor: (any QueryExecutor)? = nil) async throws -> Me? {
-        let rows = try await (executor ?? database).query(
+        let rows = try await (executor ?? database).lookup(
             """
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
                 a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,

@@ -60,14 +60,14 @@ struct SharedDate: Sendable {
 extension SnapRepository {
     /// The author of a snap; nil when there is none.
     func owner(of id: SnapID) async throws -> UserID? {
-        try await database.query("SELECT user_id FROM snap WHERE id = \(id)").first?.decode(as: UserID.self)
+        try await database.lookup("SELECT user_id FROM snap WHERE id = \(id)").first?.decode(as: UserID.self)
     }
 
     /// What `reader` finds in these slots, in their order: snaps, blocks and withheld owners in one statement, all by primary key.
     func contents(of slots: [SnapSlot], for reader: UserID) async throws -> [SlotContent] {
         guard !slots.isEmpty else { return [] }
         var contents = [SlotContent](repeating: .empty, count: slots.count)
-        let rows = try await database.query(
+        let rows = try await database.lookup(
             """
             SELECT slot.place, slot.person <> \(reader) AND
                 (EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = slot.person)

@@ -66,7 +66,7 @@ package struct BlockRepository: Sendable {
 
     /// Whether either blocks the other.
     package func exists(between one: UserID, and two: UserID, _ sql: any QueryExecutor) async throws -> Bool {
-        try await !sql.query(
+        try await !sql.lookup(
             """
             SELECT 1 FROM block WHERE active AND blocker = \(one) AND blocked = \(two)
             UNION ALL SELECT 1 FROM block WHERE active AND blocker = \(two) AND blocked = \(one)
@@ -76,7 +76,7 @@ package struct BlockRepository: Sendable {
 
     /// Those of `others` who block `user`.
     package func blockers(of user: UserID, among others: [UserID], _ sql: any QueryExecutor) async throws -> Set<UserID> {
-        let rows = try await sql.query(
+        let rows = try await sql.lookup(
             "SELECT blocker FROM block WHERE active AND blocked = \(user) AND blocker = ANY(\(others))"
         )
         return Set(try rows.map { try $0.decode(as: UserID.self) })

@@ -78,19 +78,19 @@ package struct FriendshipRepository: Sendable {
 
     /// A friendship by id; nil when there is none.
     package func find(_ id: FriendshipID) async throws -> StoredFriendship? {
-        try await database.query("SELECT \(Self.columns) FROM friendship WHERE id = \(id)").first.map(Self.friendship)
+        try await database.lookup("SELECT \(Self.columns) FROM friendship WHERE id = \(id)").first.map(Self.friendship)
     }
 
     /// Those of these friendships that `user` is one of, by their ids.
     package func find(_ ids: [FriendshipID], of user: UserID) async throws -> [StoredFriendship] {
         guard !ids.isEmpty else { return [] }
-        return try await database.query("SELECT \(Self.columns) FROM friendship WHERE id = ANY(\(ids))")
+        return try await database.lookup("SELECT \(Self.columns) FROM friendship WHERE id = ANY(\(ids))")
             .map(Self.friendship).filter { $0.involves(user) }
     }
 
     /// The row of two users; nil when they never had a request or friendship.
     package func find(_ one: UserID, _ two: UserID, _ sql: any QueryExecutor) async throws -> StoredFriendship? {
-        try await sql.query(
+        try await sql.lookup(
             "SELECT \(Self.columns) FROM friendship WHERE user_low = \(min(one, two)) AND user_high = \(max(one, two))"
         ).first.map(Self.friendship)
     }

@@ -50,11 +50,11 @@ struct FriendLists: Sendable {
     }
 
     private func version(of user: UserID) async throws -> Int64? {
-        try await database.query("SELECT version FROM friend_list WHERE user_id = \(user)").first?.get(at: 0)
+        try await database.lookup("SELECT version FROM friend_list WHERE user_id = \(user)").first?.get(at: 0)
     }
 
     private func load(_ user: UserID, _ place: Page<PageCursor>) async throws -> FriendPage {
-        let rows = try await database.query(Self.query(user, place))
+        let rows = try await database.lookup(Self.query(user, place))
         var page = FriendPage()
         page.version = try rows.first?.get(at: 7)
         let (shown, meta) = place.entries(try rows.map { try FriendRow($0) }) { PageCursor(after: $0.since, $0.id) }

@@ -21,7 +21,7 @@ package enum LedgerReads {
         since date: CalendarDate,
         _ sql: some QueryExecutor
     ) async throws -> Set<PostedDate> {
-        let rows = try await sql.query(
+        let rows = try await sql.lookup(
             "SELECT streak_id, user_id, on_date FROM contribution WHERE streak_id = ANY(\(streaks)) AND on_date >= \(date)"
         )
         return Set(try rows.map { PostedDate(streak: try $0.get(at: 0), user: try $0.get(at: 1), date: try $0.get(at: 2)) })

@@ -68,7 +68,7 @@ package struct StreakReads: Sendable {
             LEFT JOIN (SELECT user_id AS known, CASE WHEN status = \(AccountStatus.active.rawValue) THEN username ELSE '' END AS username,
                 display_name, avatar_key FROM profile_replica) AS p ON p.known = mine.partner
             """ : " FROM mine"
-        let rows = try await database.query(
+        let rows = try await database.lookup(
             """
             WITH mine AS (SELECT s.*, members[CASE WHEN members[1] = \(user) THEN 2 ELSE 1 END] AS partner
                 FROM (\(chosen(selection, user))) AS s)
@@ -199,14 +199,14 @@ package struct StreakReads: Sendable {
     }
 
     private func status(_ condition: Query, _ sql: some QueryExecutor) async throws -> StreakState.Status? {
-        try await sql.query("SELECT status FROM streak WHERE \(condition)").first.map {
+        try await sql.lookup("SELECT status FROM streak WHERE \(condition)").first.map {
             try StreakState.Status(stored: try $0.decode(as: Int32.self))
         }
     }
 
     /// A streak that `user` may see, with its whole ledger; nil as for `status`.
     package func whole(_ id: StreakID, seenBy user: UserID) async throws -> StoredStreak? {
-        let rows = try await database.query("SELECT \(StreakRow.columns) FROM streak WHERE \(isSeen(id, by: user))")
+        let rows = try await database.lookup("SELECT \(StreakRow.columns) FROM streak WHERE \(isSeen(id, by: user))")
         return try await store.load(try rows.map(StreakRow.init), isWhole: true, database).first
     }
 }

@@ -63,7 +63,7 @@ extension StreakStore {
             key: user.description,
             policy: policies.policy(for: kind)
         )
-        let read = try await database.query(together: [repository.row, repository.entries] + [facts].compactMap(\.self))
+        let read = try await database.lookup(together: [repository.row, repository.entries] + [facts].compactMap(\.self))
         let rows = read.count > 2 ? read[2] : []
         switch try repository.found(read[0], read[1]) {
         case .none: return (nil, rows)
