@@ -366,7 +366,7 @@ let testTargets: [Target] = [
         "Chaos",
         ["Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging]
     ),
-    program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
+    program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "Loop", "CNats", "Processes", "TestSupport", logging]),
     program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     program("transcoding-benchmark", "Benchmarks/Transcoding", ["Transcoding"]),
     program("image-benchmark", "Benchmarks/Images", ["Images", logging]),

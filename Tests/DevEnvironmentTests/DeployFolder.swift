@@ -21,8 +21,8 @@ struct DeployFolder {
         }
         for script in [
             "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
-            "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py", "generate",
-            "new_service.py",
+            "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
+            "bench_writes.py", "generate", "new_service.py",
         ] {
             let target = folder.root.appending(path: "deploy/\(script)")
             try FileManager.default.copyItem(at: scripts.appending(path: script), to: target)
