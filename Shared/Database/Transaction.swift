@@ -59,8 +59,15 @@ public final class Transaction: QueryExecutor {
 
     /// Locks a name until the transaction ends (an advisory lock). Waits for the present holder, at most the statement timeout.
     /// Names are local to the schema: two installations in one database do not wait for each other.
-    public func lock(named name: String) async throws {
-        _ = try await query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || \(name), 0))")
+    public func lock(named name: String) async throws { _ = try await query(Self.lock(name)) }
+
+    /// Queues the same: the lock is taken before the next statement that is waited for.
+    ///
+    /// - Throws: as `enqueue`.
+    public func enqueueLock(named name: String) throws { try enqueue(Self.lock(name)) }
+
+    private static func lock(_ name: String) -> Query {
+        "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || \(name), 0))"
     }
 
     private func run(_ query: Query) async throws -> ResultBox {

@@ -185,7 +185,7 @@ struct StoredReply: Sendable {
 
     /// The whole answer of an earlier transaction, if there is one.
     func known(at now: Instant, _ sql: some QueryExecutor) async throws -> StoredAnswer? {
-        let found = try await stored(sql.query(row("AND is_whole AND expires_at > \(now)")))
+        let found = try await stored(sql.lookup(row("AND is_whole AND expires_at > \(now)")))
         return found?.answer == nil ? nil : try checked(found)
     }
 

@@ -39,7 +39,7 @@ package struct FriendshipRepository: Sendable {
         -> StoredFriendship
     {
         let (low, high) = one < two ? (one, two) : (two, one)
-        _ = try await sql.execute(
+        try sql.enqueue(
             """
             INSERT INTO friendship (user_low, user_high, id, state, requester, created_at, since)
             VALUES (\(low), \(high), \(newID), 0, \(one), \(now), \(now)) ON CONFLICT DO NOTHING
@@ -57,17 +57,15 @@ package struct FriendshipRepository: Sendable {
         try await sql.query("SELECT \(Self.columns) FROM friendship WHERE id = \(id) FOR UPDATE").first.map(Self.friendship)
     }
 
-    /// Stores the new state of the two; a new request gets a new id.
+    /// Stores the new state of the two with the next statement; a new request gets a new id.
     package func update(
         _ stored: StoredFriendship,
         to friendship: Friendship,
         id: FriendshipID,
         createdAt: Instant,
         _ sql: Transaction
-    )
-        async throws
-    {
-        _ = try await sql.execute(
+    ) throws {
+        try sql.enqueue(
             """
             UPDATE friendship SET id = \(id), state = \(friendship.state.rawValue), requester = \(friendship.requester),
                 created_at = \(createdAt), since = \(friendship.since)

@@ -22,7 +22,7 @@ struct RemoveFriend: MutationHandler {
             var friendship = stored.friendship
             let change = try friendship.remove(by: user, now: work.now)
             if change != .none {
-                try await friendships.update(stored, to: friendship, id: id, createdAt: stored.createdAt, work.sql)
+                try friendships.update(stored, to: friendship, id: id, createdAt: stored.createdAt, work.sql)
             }
             if change == .ended { try await work.emit(FriendshipEnded(stored, at: work.now)) }
             return RemoveFriendReply(friendshipID: id, status: FriendshipStatus(rawValue: friendship.state.rawValue))

@@ -45,7 +45,7 @@ struct RespondToFriendRequest: MutationHandler {
             request.action == .accept
             ? try friendship.accept(by: user, now: work.now) : try friendship.decline(by: user, now: work.now)
         if change != .none {
-            try await friendships.update(stored, to: friendship, id: id, createdAt: stored.createdAt, work.sql)
+            try friendships.update(stored, to: friendship, id: id, createdAt: stored.createdAt, work.sql)
         }
         if change == .accepted { try await work.emit(FriendshipAccepted(id, friendship, accepter: user)) }
         return FriendshipReply(

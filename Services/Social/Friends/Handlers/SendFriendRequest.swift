@@ -33,7 +33,7 @@ struct SendFriendRequest: MutationHandler {
     }
 
     private func send(from user: UserID, to other: Profile, _ work: UnitOfWork) async throws -> FriendshipReply {
-        try await requests.lockSender(user, work.sql)
+        try requests.lockSender(user, work.sql)
         let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)
         // Blocking locks the same row, so one of the two sees the other.
         guard try await !blocks.exists(between: user, and: other.userID, work.sql) else { throw ServiceError.notFound("user") }
@@ -42,11 +42,11 @@ struct SendFriendRequest: MutationHandler {
         if change == .requested { try await requireRoom(for: user, work) }
         let id = change == .requested && stored.friendship.state != .strangers ? stored.laterID(work.ids.make()) : stored.id
         let createdAt = change == .requested ? work.now : stored.createdAt
-        try await friendships.update(stored, to: friendship, id: id, createdAt: createdAt, work.sql)
+        try friendships.update(stored, to: friendship, id: id, createdAt: createdAt, work.sql)
         if change == .accepted {
             try await work.emit(FriendshipAccepted(id, friendship, accepter: user))
         } else {
-            try await requests.noteSent(id, by: user, now: work.now, work.sql)
+            try requests.noteSent(id, by: user, now: work.now, work.sql)
             try await work.emit(
                 FriendRequestSent(friendshipID: id, fromUserID: user, toUserID: other.userID, sentAt: work.now)
             )

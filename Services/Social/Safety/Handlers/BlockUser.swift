@@ -30,7 +30,7 @@ struct BlockUser: MutationHandler {
                 var friendship = stored.friendship
                 let change = friendship.sever(now: work.now)
                 if change != .none {
-                    try await friendships.update(stored, to: friendship, id: stored.id, createdAt: stored.createdAt, work.sql)
+                    try friendships.update(stored, to: friendship, id: stored.id, createdAt: stored.createdAt, work.sql)
                 }
                 if change == .ended { try await work.emit(FriendshipEnded(stored, at: work.now)) }
                 try await work.emit(UserBlocked(blockID: block.id, block: block.state))
