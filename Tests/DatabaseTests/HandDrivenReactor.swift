@@ -129,7 +129,9 @@ final class HandDrivenReactor: @unchecked Sendable {
     func misplaced() -> [String] {
         var places: [ObjectIdentifier: Int] = [:]
         func found(_ jobs: [Job]) {
-            for job in jobs.flatMap({ $0.lookups.isEmpty ? [$0] : $0.lookups }) where job.isUnanswered { places[ObjectIdentifier(job), default: 0] += 1 }
+            for job in jobs.flatMap({ $0.lookups.isEmpty ? [$0] : $0.lookups }) where job.isUnanswered {
+                places[ObjectIdentifier(job), default: 0] += 1
+            }
         }
         found(reactor.pending.elements.filter(\.isPending))
         for lease in reactor.leaseQueue.elements { found(lease.parked) }

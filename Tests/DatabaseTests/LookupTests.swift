@@ -135,9 +135,11 @@ import Testing
                         let rows = try await database.lookup(
                             "SELECT w.id, \(number), w.* FROM word w WHERE id = ANY(\(ids)) ORDER BY id DESC LIMIT \(2)"
                         )
-                        let found = try rows.map { try $0.decode(as: (Int32.self, Int.self, Int32.self, [Int32].self, String.self)) }
-                        #expect(found.map(\.0) == Set(ids).filter { $0 < 1000 }.sorted(by: >))
-                        #expect(found.allSatisfy { $0.1 == number && $0.0 == $0.2 && $0.3 == [$0.0, $0.0 + 1] && $0.4 == "w\($0.0)" })
+                        #expect(rows.count == Set(ids).count { $0 < 1000 })
+                        for (row, wanted) in zip(rows, Set(ids).filter { $0 < 1000 }.sorted(by: >)) {
+                            let found = try row.decode(as: (Int32.self, Int.self, Int32.self, [Int32].self, String.self))
+                            #expect(found == (wanted, number, wanted, [wanted, wanted + 1], "w\(wanted)"))
+                        }
                     }
                 }
                 group.addTask { () async throws in

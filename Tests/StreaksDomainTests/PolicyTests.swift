@@ -106,7 +106,9 @@ import Testing
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-06T00:00:00Z"), "the grace is used up")
     }
 
-    @Test func `What was received in a team's grace counts for the missed date, also when it is recorded after the grace (SD-5)`() throws {
+    @Test func `What was received in a team's grace counts for the missed date, also when it is recorded after the grace (SD-5)`()
+        throws
+    {
         var story = try Story(.team)
         try story.noon(1...2)
         try story.post(a, "2026-05-04T11:00:00Z")
@@ -119,7 +121,9 @@ import Testing
         #expect(try story.post(a, "2026-05-04T16:00:01Z").count == 4)
     }
 
-    @Test func `What was received before a team's grace counts for its own date, also when it is recorded in the grace (SD-5)`() throws {
+    @Test func `What was received before a team's grace counts for its own date, also when it is recorded in the grace (SD-5)`()
+        throws
+    {
         var story = try Story(.team, ["UTC", "Asia/Tokyo"])
         try story.noon(1...2)
         // For b it is May 4 already, while a could still post for May 3.

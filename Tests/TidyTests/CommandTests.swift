@@ -13,7 +13,8 @@ struct CommandTests {
             [
                 "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
                 "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
-                "bench_writes.py", "generate", "package", "chaos_cluster.py", "chaos_load.py", "compare_protos.py", "new_service.py",
+                "bench_writes.py", "generate", "package", "chaos_cluster.py", "chaos_load.py", "compare_protos.py",
+                "new_service.py",
             ].map {
                 "deploy/\($0)"
             } + [

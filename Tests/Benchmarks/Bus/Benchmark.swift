@@ -77,7 +77,8 @@ enum Benchmark {
             )
         }
         let median = ours.percentile(50) / plain.percentile(50)
-        print(String(format: "ratio\t\tp50 %.2f\tthroughput %.2f\tprocessor %.2f", median, ours.perSecond / plain.perSecond, ours.cost / plain.cost))
+        let (rate, cost) = (ours.perSecond / plain.perSecond, ours.cost / plain.cost)
+        print(String(format: "ratio\t\tp50 %.2f\tthroughput %.2f\tprocessor %.2f", median, rate, cost))
     }
 
     /// What this process and another have used so far.

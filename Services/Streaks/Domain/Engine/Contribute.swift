@@ -68,7 +68,8 @@ extension StreakLedger {
 
     /// The date that was in its grace when something was received, by what had been received before it. What is recorded late counts as it
     /// would have on time (SD-5): also when the grace has begun or ended since.
-    private func graceDate(at receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) -> CalendarDate?
+    private func graceDate(at receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError)
+        -> CalendarDate?
     {
         guard let grace = policy.grace else { return nil }
         guard receivedAt < state.asOf else { return state.graceDate }
