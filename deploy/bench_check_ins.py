@@ -109,29 +109,38 @@ def be_quiet(system):
     until("the system is quiet", is_quiet)
 
 
-def script(system, tokens, reads=False):
-    """Each request is another user's check-in. When there are no more, it stops. - Parameter reads: the status instead."""
-    at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    with open(f"{system.folder}/walkers", "w") as file:
-        file.write("\n".join(tokens) + "\n")
-    body = json.dumps({"mood_score": 8, "energy_level": 7, "check_in_time": at})
-    request = f"\"GET\", \"{STATUS}\", headers" if reads else f"\"POST\", \"{CHECK_IN}\", headers, '{body}'"
-    path = f"{system.folder}/check-in.lua"
+def once_each(system, name, lines, request):
+    """A script for wrk that makes one request of each line, and then stops.
+
+    - Parameters: lines: a token, and what else the request needs behind a space. request: Lua that returns it, of that `rest` and the `headers`
+    that JSON has."""
+    with open(f"{system.folder}/{name}", "w") as file:
+        file.write("\n".join(lines) + "\n")
+    path = f"{system.folder}/{name}.lua"
     with open(path, "w") as file:
         file.write(f"""
-            local tokens, place = {{}}, 0
-            for token in io.lines("{system.folder}/walkers") do tokens[#tokens + 1] = token end
+            local lines, place = {{}}, 0
+            for line in io.lines("{system.folder}/{name}") do lines[#lines + 1] = line end
             function request()
                 place = place + 1
-                if place > #tokens then
+                if place > #lines then
                     wrk.thread:stop()
-                    place = #tokens
+                    place = #lines
                 end
-                local headers = {{["Authorization"] = "Bearer " .. tokens[place], ["Content-Type"] = "application/json"}}
-                return wrk.format({request})
+                local token, rest = lines[place]:match("(%S+) ?(%S*)")
+                local headers = {{["Authorization"] = "Bearer " .. token, ["Content-Type"] = "application/json"}}
+                {request}
             end
         """)
     return path
+
+
+def script(system, tokens, reads=False):
+    """Each request is another user's check-in. When there are no more, it stops. - Parameter reads: the status instead."""
+    at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    body = json.dumps({"mood_score": 8, "energy_level": 7, "check_in_time": at})
+    request = f"\"GET\", \"{STATUS}\", headers" if reads else f"\"POST\", \"{CHECK_IN}\", headers, '{body}'"
+    return once_each(system, "walkers", tokens, f"return wrk.format({request})")
 
 
 def check_ins(system, session, tokens, wrk, seconds, show):

@@ -9,46 +9,21 @@ BENCH_POSTERS   users who post a snap (600)
 """
 import concurrent.futures, json, os, subprocess, sys
 
-import bench_check_ins
+from bench_check_ins import be_quiet, number, once_each, register
 
-# Each user may have so many pending (SO-1).
+# Each user may send so many in an hour (SO-1).
 REQUESTS = 20
-
-
-def script(system, name, lines, request):
-    """A script of wrk that makes one request of each line, and then stops.
-
-    - Parameter request: Lua that returns it, of the `line` and the `headers` that JSON has."""
-    with open(f"{system.folder}/{name}", "w") as file:
-        file.write("\n".join(lines) + "\n")
-    path = f"{system.folder}/{name}.lua"
-    with open(path, "w") as file:
-        file.write(f"""
-            local lines, place = {{}}, 0
-            for line in io.lines("{system.folder}/{name}") do lines[#lines + 1] = line end
-            function request()
-                place = place + 1
-                if place > #lines then
-                    wrk.thread:stop()
-                    place = #lines
-                end
-                local token, rest = lines[place]:match("(%S+) ?(%S*)")
-                local headers = {{["Authorization"] = "Bearer " .. token, ["Content-Type"] = "application/json"}}
-                {request}
-            end
-        """)
-    return path
 
 
 def measured(system, title, path, wrk, show, lines, name, request, connections=64):
     """One request of each line, after a second that says how fast it is."""
-    pilot = wrk(system, path, script=script(system, name, lines, request), seconds=1, connections=connections)
+    pilot = wrk(system, path, script=once_each(system, name, lines, request), seconds=1, connections=connections)
     lines = lines[pilot["requests"] + connections + 1:]
     seconds = min(10, int(len(lines) / (1.3 * pilot["rate"])))
     if pilot["errors"] or seconds < 1:
         sys.exit(f"{title}: {pilot['errors']} were refused; {len(lines)} are left")
-    bench_check_ins.be_quiet(system)
-    show(f"{title}, {seconds} s", wrk(system, path, script=script(system, name, lines, request), seconds=seconds, connections=connections))
+    be_quiet(system)
+    show(f"{title}, {seconds} s", wrk(system, path, script=once_each(system, name, lines, request), seconds=seconds, connections=connections))
 
 
 def writes(start, binaries, wrk, show):
@@ -56,13 +31,13 @@ def writes(start, binaries, wrk, show):
     system = start()
     try:
         print(f"{'':34}{'requests/s':>11}{'p50':>10}{'p99':>10}{'CPU':>7}   of which")
-        count = bench_check_ins.number("BENCH_SENDERS", 1500)
-        tokens = bench_check_ins.register(system, count, "sender")
+        count = number("BENCH_SENDERS", 1500)
+        tokens = register(system, count, "sender")
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             ids = list(threads.map(lambda token: system.call("GET", "/api/users/me", token=token)["id"], tokens))
         # A round is one request of each, so that a sender does not wait for their own.
         pairs = [f"{tokens[n]} {ids[(n + distance) % count]}" for distance in range(1, REQUESTS + 1) for n in range(count)]
-        bench_check_ins.be_quiet(system)
+        be_quiet(system)
         measured(system, "POST friend request", "/api/friends/request", wrk, show, pairs, "requests",
                  """return wrk.format("POST", "/api/friends/request", headers, '{"user_id": "' .. rest .. '"}')""")
         snaps(system, binaries, wrk, show)
@@ -71,7 +46,7 @@ def writes(start, binaries, wrk, show):
 
 
 def snaps(system, binaries, wrk, show):
-    tokens = bench_check_ins.register(system, bench_check_ins.number("BENCH_POSTERS", 600) // 2 * 2, "poster")
+    tokens = register(system, number("BENCH_POSTERS", 600) // 2 * 2, "poster")
 
     def befriend(place):
         one, other = tokens[place], tokens[place + 1]
