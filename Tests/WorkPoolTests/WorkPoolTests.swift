@@ -32,6 +32,8 @@ import WorkPool
         let pool = WorkPool(name: "test", threads: 1, queueLimit: 1)
         let gate = DispatchSemaphore(value: 0)
         let first = Task { try await pool.run { gate.wait() } }
+        // Started before the first is in the pool, the second could run and end before it.
+        try await until { pool.load == 1 }
         let second = Task { try await pool.run {} }
         try await until { pool.load == 2 }
         await #expect(throws: ServiceError.unavailable()) { try await pool.run {} }
