@@ -31,18 +31,39 @@ struct SoloReminderJob: Sendable {
         guard !due.isEmpty else { return 0 }
         let facts = try await SoloFacts(due.map(\.user), now: now, store, work.sql)
         var slice = TimeSlice()
+        var reminders: [(view: SoloView, due: [SoloReminder])] = []
         for index in due.indices {
             let view = facts.view(of: due[index].user, lastBreak: due[index].lastBreak)
             let found = view.plan.due(after: due[index].progress)
             for reminder in found { due[index].progress.note(reminder) }
             due[index].nextAt = view.isWaiting ? view.plan.next(after: due[index].progress, isDone: view.isAllDone) : nil
-            for reminder in found {
-                for event in view.events(of: reminder) { try await work.emit(event) }
+            reminders.append((view, found))
+            await slice.yieldIfOver()
+        }
+        let endings = reminders.compactMap { view, due in due.first { $0.slot == .ending }.flatMap(view.lackingSnap) }
+        let asked = try await mutualAtRisk(Dictionary(uniqueKeysWithValues: endings), now, work.sql)
+        for (view, due) in reminders {
+            for event in due.flatMap({ view.events(of: $0, isAskedForSnap: asked.contains(view.user)) }) {
+                try await work.emit(event)
             }
             await slice.yieldIfOver()
         }
         try await SoloReminderRepository.store(due, work.sql)
         return due.count
+    }
+
+    /// Those of whom a mutual streak is at risk on their date: `ReminderJob` reminds them of it in the same minute.
+    private func mutualAtRisk(_ dates: [UserID: CalendarDate], _ now: Instant, _ sql: Transaction) async throws -> Set<UserID> {
+        guard !dates.isEmpty else { return [] }
+        let running = try await LedgerReads.running(.mutual, of: Array(dates.keys), sql).filter { $0.row.count > 0 }
+        let rows = Dictionary(running.map { ($0.row.id, $0.row) }) { first, _ in first }
+        let stored = try await store.load(Array(rows.values), isWhole: false, sql)
+        let ledgers = Dictionary(uniqueKeysWithValues: stored.map { ($0.row.id, $0.ledger) })
+        let atRisk = running.filter { membership in
+            guard let date = dates[membership.user] else { return false }
+            return ledgers[membership.row.id]?.stake(of: membership.user, on: date, .mutual, at: now) != nil
+        }
+        return Set(atRisk.map(\.user))
     }
 }
 
@@ -85,7 +106,7 @@ private struct SoloFacts {
 
 /// One user's solo streaks at an instant.
 private struct SoloView {
-    private let user: UserID
+    let user: UserID
     private let streaks: [(stored: StoredStreak, policy: StreakPolicy)]
     private let checkIn: (stored: StoredStreak, policy: StreakPolicy, state: StreakState)?
     private let zones: ZoneHistory
@@ -137,10 +158,21 @@ private struct SoloView {
             && !streaks.isEmpty && situation(on: today).missedDate == nil
     }
 
-    func events(of reminder: SoloReminder) -> [any Event] {
+    /// Nil when the user has snapped on the date of a reminder, or has no streak of daily snaps.
+    func lackingSnap(_ reminder: SoloReminder) -> (UserID, CalendarDate)? {
+        let lacks = streaks.contains { stored, _ in
+            stored.row.kind == .dailySnap && stored.row.count > 0
+                && !stored.ledger.hasContributed(user, on: reminder.date, known: now)
+        }
+        return lacks ? (user, reminder.date) : nil
+    }
+
+    /// - Parameter isAskedForSnap: a reminder of a mutual streak asks for a snap: the same one keeps the daily snaps (NO-5).
+    func events(of reminder: SoloReminder, isAskedForSnap: Bool) -> [any Event] {
         guard reminder.slot == .ending else { return message(of: reminder).map { [$0] } ?? [] }
         let outlooks = streaks.map { ($0.stored, $0.stored.ledger.outlook(on: reminder.date, $0.policy, at: now)) }
-        let atRisk = outlooks.filter { $0.1 == .breaks }.map { stored, _ in
+        let lost = outlooks.filter { $0.1 == .breaks && !(isAskedForSnap && $0.0.row.kind == .dailySnap) }
+        let atRisk = lost.map { stored, _ in
             SoloStreakAtRisk(streakID: stored.row.id, kind: stored.row.kind.typeName, currentCount: stored.row.count)
         }
         var events: [any Event] = []
