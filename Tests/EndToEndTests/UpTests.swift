@@ -71,6 +71,32 @@ struct UpTests {
         await home.guardian.end()
     }
 
+    @Test(arguments: [[], ["--separate"]])
+    func `a signal that comes while it starts stops it in order, and leaves no process`(options: [String]) async throws {
+        let folder = try Installation.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let up = try await ChildProcess.spawn(
+            Command(
+                executable: Installation.binaries.appending(path: "streaksnap").path,
+                arguments: ["up", "--port", "\(try Installation.freePorts(1)[0])", "--data", "\(folder.path)/data"] + options,
+                environment: Command.inherited([:]),
+                output: folder.path + "/output"
+            )
+        )
+        var servers: [pid_t] = []
+        try await eventually("both servers run", within: .seconds(100)) {
+            servers = ["postgres/cluster/postmaster.pid", "nats/nats-server.pid"].compactMap { name in
+                (Files.text(folder.appending(path: "data/\(name)"))?.split(separator: "\n").first).flatMap { pid_t($0) }
+            }
+            return servers.count == 2
+        }
+        up.signal(SIGTERM)
+        let status = await up.waitForExit()
+        let output = Files.text(folder.appending(path: "output")) ?? ""
+        #expect(status == 0 && !output.contains("ready http"), "\(output)")
+        #expect(servers.filter { FileManager.default.fileExists(atPath: "/proc/\($0)") } == [])
+    }
+
     @Test func `on all addresses only the public API is reached, and links lead there`() async throws {
         let admin = try Installation.freePorts(1)[0]
         let home = try await Installation(["--host", "0.0.0.0", "--admin-port", "\(admin)"])

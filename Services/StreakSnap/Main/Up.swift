@@ -3,6 +3,7 @@ import DevEnvironment
 import Kernel
 import Logging
 import Runtime
+import Synchronization
 
 /// Starts a private NATS and PostgreSQL and every service, and runs until it is stopped.
 struct Up: AsyncParsableCommand {
@@ -69,6 +70,7 @@ struct Up: AsyncParsableCommand {
         var configuration = DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort)
         configuration.services = further
         let environment = DevEnvironment(configuration, logger: logger)
+        let stop = await StopRequest()
         let endpoints: Endpoints
         do {
             // Before anything is started, which takes seconds.
@@ -87,23 +89,9 @@ struct Up: AsyncParsableCommand {
                 settings: settings,
                 further: further
             )
-            let hasClock = try settings.get(CommonSettings.developmentClock)
-            try plan.writeFilesOfFurtherServices()
-            let streams = try await ProvisionedStreams.start(
-                endpoints,
-                services: further,
-                hasDevelopmentClock: hasClock,
-                logger: logger
-            )
-            let system: any RunningSystem =
-                separate
-                ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
-            try await untilReady(system, plan)
-            let signals = await StopSignals()
-            try announce(plan)
-            await signals.first()
-            await system.stop()
-            await streams.stop()
+            try await serve(plan, until: stop, logger: logger)
+        } catch is StopRequest.Came {
+            // Before it was ready.
         } catch {
             Console.error("streaksnap: could not start: \(error)\n")
             await environment.stop()
@@ -112,9 +100,36 @@ struct Up: AsyncParsableCommand {
         await environment.stop()
     }
 
-    private func untilReady(_ system: any RunningSystem, _ plan: Plan) async throws {
+    /// Runs the services from their start until they have stopped.
+    private func serve(_ plan: Plan, until stop: StopRequest, logger: Logger) async throws {
+        try stop.check()
+        try plan.writeFilesOfFurtherServices()
+        let streams = try await ProvisionedStreams.start(
+            plan.endpoints,
+            services: plan.further,
+            hasDevelopmentClock: try plan.settings.get(CommonSettings.developmentClock),
+            logger: logger
+        )
+        let system: any RunningSystem =
+            separate
+            ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
+        do {
+            try await untilReady(system, plan, stop)
+            try announce(plan)
+            await stop.wait()
+        } catch {
+            await system.stop()
+            await streams.stop()
+            throw error
+        }
+        await system.stop()
+        await streams.stop()
+    }
+
+    private func untilReady(_ system: any RunningSystem, _ plan: Plan, _ stop: StopRequest) async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while !(await system.isReady()) {
+            try stop.check()
             guard ContinuousClock.now < deadline else { throw NotReady(logs: plan.logFolder) }
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -140,6 +155,31 @@ struct Up: AsyncParsableCommand {
         let logs: String
         var description: String { "not every service answered within 60 s; see \(logs)" }
     }
+}
+
+/// A signal that asks to stop. One that comes while the system starts is obeyed as soon as what is being started runs: then it stops in
+/// order too, and leaves no process behind.
+private final class StopRequest: Sendable {
+    /// What `check` throws.
+    struct Came: Error {}
+
+    private let hasCome = Atomic(false)
+    private let (ends, end) = AsyncStream.makeStream(of: Void.self)
+
+    init() async {
+        let signals = await StopSignals()
+        Task { [self] in
+            await signals.first()
+            hasCome.store(true, ordering: .relaxed)
+            end.finish()
+        }
+    }
+
+    func check() throws(Came) {
+        if hasCome.load(ordering: .relaxed) { throw Came() }
+    }
+
+    func wait() async { for await _ in ends {} }
 }
 
 /// Every service, however it runs.
