@@ -61,7 +61,7 @@ turns() {
     local status=0 beside
     turn computing "$(limit 10 30)" 4 --filter "$computing" || status=1
     # Many of these hold connections to one PostgreSQL.
-    turn services "$(limit 15 20)" 16 --skip "$computing|$faults|$timing|$examples|EndToEndTests" || status=1
+    turn services "$(limit 15 40)" 16 --skip "$computing|$faults|$timing|$examples|EndToEndTests" || status=1
     turn faults "$(limit 40 60)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
     beside=$!
     # Most of these start a system of their own: no more at once than a small machine bears.
@@ -103,7 +103,10 @@ run_tests() {
         if [[ $1 == --depth ]]; then depth=${2:-} && shift $(($# > 1 ? 2 : 1)); else depth=${1#*=} && shift; fi
         [[ $depth == quick || $depth == full ]] || refuse "--depth must be quick or full, not “$depth”"
     done
-    setup "$browser"
+    local further=("$browser")
+    # A bare Debian is made of it.
+    if [[ $depth == full ]]; then further+=(debootstrap); fi
+    setup "${further[@]}"
     mkdir -p .run
     echo "checking the format" >&2
     find . \( -path ./.build -o -path ./.run -o -path '*/Generated' \) -prune -o -name '*.swift' -print0 |

@@ -68,7 +68,10 @@ import Wire
                 return nil
             case .join(let user, let zones, _):
                 return try await world.work.run(trace: "", requestID: "") { work in
-                    _ = try await ZoneRepository.add(zones.zone(at: now), of: user, since: now - .days(400), work.sql)
+                    // Who was a member before keeps the zones they had since.
+                    if try await ZoneRepository.histories(of: [user], work.sql).isEmpty {
+                        _ = try await ZoneRepository.add(zones.zone(at: now), of: user, since: now - .days(400), work.sql)
+                    }
                     guard let stored = try await writer.store.lock([id], work.sql).first else { throw ServiceError.internal }
                     return try await writer.join(user, stored, work).change.creditedTo
                 }
