@@ -125,6 +125,8 @@ private struct StoredHabit {
                 by: [core.profiles.handler(changed: accounts.profileChanged)]
             )
         case .declareOutage(let from, let until):
+            // Later than every change that was made without it, as `OutageJob` sees to.
+            world.clock.advance(by: Interval(microseconds: 1))
             let now = world.clock.now()
             try await world.database.execute(
                 "INSERT INTO outage (id, from_at, until_at, declared_at) VALUES (gen_random_uuid(), \(from), \(until), \(now))"
