@@ -113,7 +113,7 @@ final class PendingRequests: MessageTarget {
     }
 
     func arrived(_ message: OpaquePointer) {
-        guard let (token, instance) = address(of: message) else { return natsMsg_Destroy(message) }
+        guard let (token, instance) = address(of: message) else { return natsMsg_DestroyHere(message) }
         // A reply may be empty; only the broker's 503 means that there is no responder.
         let isRefusal = natsMsg_GetDataLength(message) == 0 && natsMsg_IsNoResponders(message)
         let reply = BusMessage(taking: message)

@@ -235,7 +235,7 @@ private final class DeliveryTarget: MessageTarget {
     func hadNoResponder() { consumption.value?.hadNoResponder() }
 
     func arrived(_ message: OpaquePointer) {
-        guard let consumption = consumption.value else { return natsMsg_Destroy(message) }
+        guard let consumption = consumption.value else { return natsMsg_DestroyHere(message) }
         consumption.arrived(message)
     }
 }

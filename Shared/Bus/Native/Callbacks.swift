@@ -47,7 +47,7 @@ final class MessageReceiver: Sendable {
         let subject = natsMsg_GetSubject(message)
         if let subject, target.judgesSubjects || pattern.matches(subject) { return target.arrived(message) }
         refused(subject.map { String(cString: $0) } ?? "")
-        natsMsg_Destroy(message)
+        natsMsg_DestroyHere(message)
     }
 }
 
@@ -103,7 +103,7 @@ func natsMessageArrived(
     _ key: UnsafeMutableRawPointer?
 ) {
     guard let message else { return }
-    guard let target = Callbacks.messages.target(key) else { return natsMsg_Destroy(message) }
+    guard let target = Callbacks.messages.target(key) else { return natsMsg_DestroyHere(message) }
     target.arrived(message)
 }
 

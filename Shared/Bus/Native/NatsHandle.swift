@@ -57,7 +57,7 @@ final class NatsHandle: @unchecked Sendable {
             var message: OpaquePointer?
             let data = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             var status = natsMsg_Create(&message, subject, reply, data, Int32(bytes.count))
-            defer { natsMsg_Destroy(message) }
+            defer { natsMsg_DestroyHere(message) }
             // nats.c reads the next header line as the value of an empty one, so empty values are left out.
             for field in headers.fields where status == NATS_OK && !field.value.utf8.isEmpty {
                 status = natsMsgHeader_Add(message, field.name, field.value)
@@ -96,7 +96,7 @@ extension BusMessage {
     ///   - anyReply: Whether to keep a reply subject that is not an inbox.
     ///   - isNeeded: Whether to copy headers and body of a message with this subject.
     init(taking message: OpaquePointer, anyReply: Bool = false, if isNeeded: (_ subject: String) -> Bool = { _ in true }) {
-        defer { natsMsg_Destroy(message) }
+        defer { natsMsg_DestroyHere(message) }
         self.init(
             subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
             reply: natsMsg_GetReply(message).flatMap { anyReply || Subject.isInbox($0) ? String(cString: $0) : nil }
