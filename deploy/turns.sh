@@ -42,8 +42,8 @@ failures() {
 
 # turns: all tests. One that fails does not keep the following from running, so that one run shows everything.
 turns() {
-    # The property tests keep every processor busy.
-    local computing='DomainTests|TranscodingTests|KernelTests'
+    # Property tests and what reads all sources keep every processor busy, some for half a minute: nothing beside them has a time limit.
+    local computing='DomainTests|TranscodingTests|KernelTests|TidyTests'
     # They kill and freeze brokers, databases and services, or ask for more at once than time limits bear on a busy machine: one after the
     # other. They wait more than they compute.
     local faults='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests|RollTests'
