@@ -153,37 +153,32 @@ import Testing
         }
     }
 
-    /// Daily snaps whose free date of the month was used, and a mutual streak with as many dates, on the evening of a date without a snap.
-    private func eveningWithoutSnap(_ world: World) async throws -> (core: StreaksCore, mutual: StreakID) {
-        let core = StreaksCore(database: world.database, bus: NoServices(), avatars: AvatarLinks(), StreaksModule.extensions)
+    /// Daily snaps whose free date of the month was used, and a mutual streak with as many dates, on the morning of a date without a snap.
+    private func morningWithoutSnap(_ world: World) async throws -> (solo: RewardWorld, mutual: StreakID) {
+        let solo = RewardWorld(
+            database: world.database,
+            clock: world.clock,
+            work: world.work,
+            mutations: world.mutations,
+            core: StreaksCore(database: world.database, bus: NoServices(), avatars: AvatarLinks(), StreaksModule.extensions)
+        )
         let (ann, ben) = (try await world.person(1), try await world.person(2))
         let mutual = try await world.befriend(ann, ben)
         let daily = try await world.work.run(trace: "", requestID: "") { work in
-            try await core.writer.start(.init(.dailySnap, of: [ann], key: ann.description), work)
+            try await solo.core.writer.start(.init(.dailySnap, of: [ann], key: ann.description), work)
         }
         for date in 1...5 {
             for user in [ann, ben] { try await world.post(user, to: [mutual]) }
-            if date != 3 {
-                try await apply(.contribute(ann, receivedAt: world.clock.now(), capturedAt: nil), to: daily, core, world)
-            }
+            if date != 3 { try await solo.apply(.contribute(ann, receivedAt: world.clock.now(), capturedAt: nil), to: daily) }
             world.clock.advance(by: .days(1))
         }
-        world.clock.set(moment("2026-05-06T21:00:00Z"))
-        return (core, mutual)
-    }
-
-    private func apply(_ command: StreakCommand, to streak: StreakID, _ core: StreaksCore, _ world: World) async throws {
-        try await world.work.run(trace: "", requestID: "") { work in
-            for stored in try await core.store.lock([streak], work.sql) {
-                _ = try await core.writer.apply(command, to: stored, work)
-            }
-        }
+        return (solo, mutual)
     }
 
     @Test func `one snap keeps a mutual streak and the daily snaps: one reminder asks for it`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let (core, _) = try await eveningWithoutSnap(world)
-            while try await SoloReminderJob(work: world.work, store: core.store).job.run(world.clock.now()) > 0 {}
+            let (solo, _) = try await morningWithoutSnap(world)
+            try await solo.remind(until: moment("2026-05-06T21:00:01Z"))
             try await world.settle()
             #expect(try await world.events(StreaksAtRisk.self).filter { $0.date == day("2026-05-06") }.count == 2)
             #expect(try await world.events(SoloStreaksAtRisk.self).isEmpty)
@@ -192,9 +187,9 @@ import Testing
 
     @Test func `without a mutual streak at risk the daily snaps have a reminder of their own`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let (core, mutual) = try await eveningWithoutSnap(world)
-            try await apply(.end, to: mutual, core, world)
-            while try await SoloReminderJob(work: world.work, store: core.store).job.run(world.clock.now()) > 0 {}
+            let (solo, mutual) = try await morningWithoutSnap(world)
+            try await solo.apply(.end, to: mutual)
+            try await solo.remind(until: moment("2026-05-06T21:00:01Z"))
             try await world.settle()
             #expect(try await world.events(StreaksAtRisk.self).filter { $0.date == day("2026-05-06") }.isEmpty)
             #expect(try await world.events(SoloStreaksAtRisk.self).map { $0.streaks.map(\.kind) } == [["daily_snap"]])

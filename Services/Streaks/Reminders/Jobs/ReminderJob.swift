@@ -62,6 +62,15 @@ struct ReminderJob: Sendable {
     }
 }
 
+extension StreakStore {
+    /// The ledgers of these memberships' streaks, from their checkpoints on.
+    func ledgers(of memberships: [LedgerReads.Membership], _ sql: Transaction) async throws -> [StreakID: StreakLedger] {
+        let rows = Dictionary(memberships.map { ($0.row.id, $0.row) }) { first, _ in first }
+        let stored = try await load(Array(rows.values), isWhole: false, sql)
+        return Dictionary(uniqueKeysWithValues: stored.map { ($0.row.id, $0.ledger) })
+    }
+}
+
 /// The users' running streaks, from one statement a table for all of them.
 private struct Facts {
     private let now: Instant
@@ -93,8 +102,7 @@ private struct Facts {
                         && !has(posted: membership.user, membership.row.id, reminder.date)
                 }
         }
-        let rows = Dictionary(doubtful.map { ($0.row.id, $0.row) }, uniquingKeysWith: { row, _ in row }).map(\.value)
-        for stored in try await store.load(rows, isWhole: false, sql) { ledgers[stored.row.id] = stored.ledger }
+        ledgers = try await store.ledgers(of: doubtful, sql)
     }
 
     func isRunning(_ user: UserID) -> Bool { streaks[user]?.isEmpty == false }

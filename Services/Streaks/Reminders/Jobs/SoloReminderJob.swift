@@ -56,9 +56,7 @@ struct SoloReminderJob: Sendable {
     private func mutualAtRisk(_ dates: [UserID: CalendarDate], _ now: Instant, _ sql: Transaction) async throws -> Set<UserID> {
         guard !dates.isEmpty else { return [] }
         let running = try await LedgerReads.running(.mutual, of: Array(dates.keys), sql).filter { $0.row.count > 0 }
-        let rows = Dictionary(running.map { ($0.row.id, $0.row) }) { first, _ in first }
-        let stored = try await store.load(Array(rows.values), isWhole: false, sql)
-        let ledgers = Dictionary(uniqueKeysWithValues: stored.map { ($0.row.id, $0.ledger) })
+        let ledgers = try await store.ledgers(of: running, sql)
         let atRisk = running.filter { membership in
             guard let date = dates[membership.user] else { return false }
             return ledgers[membership.row.id]?.stake(of: membership.user, on: date, .mutual, at: now) != nil
