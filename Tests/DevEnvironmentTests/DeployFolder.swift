@@ -20,7 +20,9 @@ struct DeployFolder {
             try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
         }
         for script in [
-            "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
+            "dev", "building.sh", "build_progress.py", "check.py", "turns.sh", "test_times.py", "demo", "bench",
+            "bench_settlement.py",
+            "bench_live.py", "bench_habits.py",
             "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
             "bench_writes.py", "generate", "new_service.py",
         ] {

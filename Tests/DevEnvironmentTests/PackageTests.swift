@@ -52,7 +52,7 @@ struct PackageTests {
         #expect(first.text == second.text)
         let output = folder.appending(path: "one")
         let files = try FileManager.default.contentsOfDirectory(atPath: output.path)
-        #expect(files.filter { $0.hasSuffix(".deb") }.count == some.count + 1)
+        #expect(files.filter { $0.hasSuffix(".deb") }.count == some.count + 2)
         #expect(files.contains { $0.hasSuffix(".tar.xz") } && files.contains("SHA256SUMS"))
 
         let auth = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-auth_") })).path
@@ -61,6 +61,9 @@ struct PackageTests {
         #expect(control.contains(/\nDepends: .*libc6 \(>= .*libproto.*streaksnap-common \(= [0-9.~a-z]+\)/))
         let contents = try await text("dpkg-deb", "--contents", auth)
         #expect(contents.contains("-rwxr-xr-x root/root") && contents.contains(" ./usr/lib/streaksnap/auth\n"))
+        let symbols = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-dbgsym_") })).path
+        let debug = try await text("dpkg-deb", "--contents", symbols)
+        #expect(debug.contains(#/ \./usr/lib/debug/\.build-id/[0-9a-f]{2}/[0-9a-f]{38}\.debug/#))
         let common = output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap-common_") })).path
         let units = try await text("dpkg-deb", "--contents", common)
         #expect(units.contains("./usr/lib/systemd/system/streaksnap@.service"))

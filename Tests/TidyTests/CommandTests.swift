@@ -11,7 +11,9 @@ struct CommandTests {
         // A changed variable has SwiftPM evaluate the whole package again, and other options have it compile everything again.
         let scripts =
             [
-                "dev", "turns.sh", "test_times.py", "demo", "bench", "bench_settlement.py", "bench_live.py", "bench_habits.py",
+                "dev", "building.sh", "build_progress.py", "check.py", "turns.sh", "test_times.py", "demo", "bench",
+                "bench_settlement.py",
+                "bench_live.py", "bench_habits.py",
                 "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
                 "bench_writes.py", "generate", "package", "chaos_cluster.py", "chaos_load.py", "compare_protos.py",
                 "new_service.py",
