@@ -82,7 +82,7 @@ public final class GatewayHost: Program {
             metrics: metrics,
             tracer: tracer
         )
-        let services = try settings.get(GatewaySettings.services).split(separator: ",").map(String.init)
+        let services = try settings.get(GatewaySettings.services).settingEntries
         let catalog = ServiceCatalog(
             bus: bus,
             expected: services,

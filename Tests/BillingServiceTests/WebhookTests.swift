@@ -2,6 +2,7 @@ import BillingAPI
 import Crypto
 import Foundation
 import Kernel
+import Runtime
 import TestSupport
 import Testing
 
@@ -26,7 +27,10 @@ struct WebhookTests {
 
     @Test func `only a request with one of the two secrets is stored`() async throws {
         try await withWorld { world in
-            for forged in ["", "Bearer", "Bearer ne", "Bearer new ", "Bearer new,old", "Basic new", "NEW"] {
+            let (old, new) = (World.oldSecret, World.newSecret)
+            for forged in [
+                "", "Bearer", "Bearer new", "Bearer \(new) ", "Bearer \(new),\(old)", "Basic \(new)", new.uppercased(),
+            ] {
                 let reason = await refusal { try await world.receive(bought(), authorization: forged) }
                 #expect(reason == "WEBHOOK_REFUSED", "\(forged)")
                 // Nothing is parsed before.
@@ -34,18 +38,35 @@ struct WebhookTests {
             }
             let stored = try await world.count("SELECT count(*) FROM store_event")
             #expect(stored == 0)
-            #expect(try await world.receive(bought("e1"), authorization: "old"))
-            #expect(try await world.receive(bought("e2"), authorization: "Bearer new"))
+            #expect(try await world.receive(bought("e1"), authorization: old))
+            #expect(try await world.receive(bought("e2"), authorization: "Bearer \(new)"))
             #expect(await refusal { try await world.receive("[]") } == "VALIDATION_ERROR")
             #expect(await refusal { try await world.receive("{\"event\":{\"type\":\"TEST\"}}") } == "VALIDATION_ERROR")
         }
     }
 
-    @Test func `no secret set refuses everything`() {
-        let secrets = WebhookSecrets(secrets: "", signingSecret: "")
-        #expect(throws: ServiceError.webhookRefused) {
-            try secrets.check(authorization: "", signature: "", body: [], now: .epoch)
+    @Test(arguments: ["", " ", ",", ", ,", "\t", "\(World.oldSecret), ", ",\(World.oldSecret)", "\(World.oldSecret),\t,"])
+    func `without a secret everything is refused, and a blank entry is none`(setting: String) throws {
+        let secrets = WebhookSecrets(secrets: try #require(SecretList(settingText: setting)), signingSecret: "")
+        for forged in ["", " ", "Bearer", "Bearer ", "\t"] {
+            #expect(throws: ServiceError.webhookRefused, "\(forged)") {
+                try secrets.check(authorization: forged, signature: "", body: [], now: .epoch)
+            }
         }
+    }
+
+    @Test(arguments: ["s", "short", "\(World.oldSecret),short", "fifteen-letters", "               s"])
+    func `a secret that can be guessed is refused at start, by the setting's name`(setting: String) throws {
+        let declared = MoneySettings.all
+        let settings = Settings(values: [MoneySettings.webhookSecret.key: setting], declared: declared)
+        let error = #expect(throws: Settings.Invalid.self) { try settings.checkAll() }
+        #expect(error?.description.contains("--billing-webhook-secret") == true)
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
+        try setting.write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let fromFile = Settings(values: [MoneySettings.webhookSecret.key + ".file": path], declared: declared)
+        let fileError = #expect(throws: Settings.Invalid.self) { try fromFile.get(MoneySettings.webhookSecret) }
+        #expect(fileError?.description.contains("at least 16") == true)
     }
 
     @Test func `a signature must be of this body, by this key, and of now`() async throws {
@@ -56,9 +77,9 @@ struct WebhookTests {
             let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: Array(key.utf8)))
             return "t=\(at.seconds),v1=" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
-        let secrets = WebhookSecrets(secrets: "s", signingSecret: "k")
+        let secrets = WebhookSecrets(secrets: try #require(SecretList(settingText: World.oldSecret)), signingSecret: "k")
         func accepts(_ text: String) -> Bool {
-            (try? secrets.check(authorization: "s", signature: text, body: body, now: now)) != nil
+            (try? secrets.check(authorization: World.oldSecret, signature: text, body: body, now: now)) != nil
         }
         #expect(accepts(signature(now)) && accepts(signature(now - .minutes(4))) && accepts(signature(now + .minutes(4))))
         #expect(accepts(signature(now) + ",v1=00"), "one of several")

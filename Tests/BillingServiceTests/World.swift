@@ -9,6 +9,7 @@ import OutgoingHTTP
 import StreaksAPI
 import Synchronization
 import TestSupport
+import Testing
 import Wire
 
 @testable import BillingMoney
@@ -226,13 +227,22 @@ struct World {
         try await ledger.entries(of: user, limit: 1_000).reversed().map { TokenEntryType(rawValue: $0.type.rawValue) }
     }
 
+    static let oldSecret = "old-secret-of-the-store"
+    static let newSecret = "new-secret-of-the-store"
+
     /// A webhook with the right secret.
     @discardableResult
-    func receive(_ body: String, authorization: String = "Bearer new", signature: String = "", signing: String = "") async throws
+    func receive(
+        _ body: String,
+        authorization: String = "Bearer \(World.newSecret)",
+        signature: String = "",
+        signing: String = ""
+    ) async throws
         -> Bool
     {
+        let secrets = try #require(SecretList(settingText: "\(Self.oldSecret), \(Self.newSecret)"))
         let handler = RevenueCatWebhook(
-            secrets: WebhookSecrets(secrets: "old, new", signingSecret: signing),
+            secrets: WebhookSecrets(secrets: secrets, signingSecret: signing),
             events: events,
             mutations: mutations
         )

@@ -19,14 +19,21 @@ struct BillingTests {
             home = try await Installation(
                 ["--dev-clock"],
                 environment: [
-                    "STREAKSNAP_BILLING_WEBHOOK_SECRET": "first,second", "STREAKSNAP_BILLING_REVENUECAT_URL": store.url,
+                    "STREAKSNAP_BILLING_WEBHOOK_SECRET": "\(StoreFeed.secret), second-of-the-store, ",
+                    "STREAKSNAP_BILLING_REVENUECAT_URL": store.url,
                     "STREAKSNAP_BILLING_REVENUECAT_KEY": RevenueCatServer.key,
                 ]
             )
         }
 
         /// What RevenueCat sends about a user.
-        func send(_ type: String, _ user: String, _ fields: String, id: String = UUID().uuidString, secret: String = "first")
+        func send(
+            _ type: String,
+            _ user: String,
+            _ fields: String,
+            id: String = UUID().uuidString,
+            secret: String = StoreFeed.secret
+        )
             async throws
             -> HTTPReply
         {
@@ -82,10 +89,10 @@ struct BillingTests {
         let shop = try await Shop.shared.value
         let ben = try await Person.register("ben", at: shop.home)
         let fields = "\"product_id\":\"recovery_token_pack_3\",\"transaction_id\":\"p-\(ben.id)\",\"quantity\":1"
-        for secret in ["", "third", "first,second", "Bearer"] {
+        for secret in ["", "third-of-the-store", "\(StoreFeed.secret),second-of-the-store", "Bearer", "Bearer "] {
             #expect(try await shop.send("NON_RENEWING_PURCHASE", ben.id, fields, secret: secret).status == 401, "\(secret)")
         }
-        for secret in ["first", "Bearer second", "second"] {
+        for secret in [StoreFeed.secret, "Bearer second-of-the-store", "second-of-the-store"] {
             let reply = try await shop.send("NON_RENEWING_PURCHASE", ben.id, fields, id: "pack-\(ben.id)", secret: secret)
             #expect(reply.status == 200, "\(reply.text)")
         }

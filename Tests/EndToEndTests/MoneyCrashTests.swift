@@ -49,7 +49,7 @@ import Testing
     @Test func `whatever is bought and refunded while processes are killed comes to its goods once`() async throws {
         let home = try await Installation(
             ["--separate", "--dev-clock"],
-            environment: ["STREAKSNAP_BILLING_WEBHOOK_SECRET": "first"]
+            environment: ["STREAKSNAP_BILLING_WEBHOOK_SECRET": StoreFeed.secret]
         )
         var admin = try await Person.administrator(at: home)
         for number in 0..<TestDepth.pick(quick: 10, full: 200) {
@@ -103,7 +103,7 @@ import Testing
     @Test func `what a transfer moves is with the other user once, at whichever step a process is killed`() async throws {
         let home = try await Installation(
             ["--separate", "--dev-clock"],
-            environment: ["STREAKSNAP_BILLING_WEBHOOK_SECRET": "first"]
+            environment: ["STREAKSNAP_BILLING_WEBHOOK_SECRET": StoreFeed.secret]
         )
         for number in 0..<TestDepth.pick(quick: MoveStage.allCases.count, full: 100) {
             let stage = MoveStage.allCases[number % MoveStage.allCases.count]

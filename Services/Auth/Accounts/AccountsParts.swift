@@ -5,6 +5,7 @@ internal import Bus
 internal import Kernel
 internal import OutgoingHTTP
 internal import Passwords
+internal import Runtime
 internal import ServiceRuntime
 
 /// How the feature is put together.
@@ -181,10 +182,8 @@ struct AccountsParts {
     }
 
     private static func appleVerifier(_ environment: ServiceEnvironment) throws -> AppleVerifier {
-        let list = try environment.settings.get(AccountsFeature.appleClients)
-        let clients = list.split(separator: ",").map { $0.filter { $0 != " " } }
-        return AppleVerifier(
-            clients: Set(clients.filter { !$0.isEmpty }),
+        AppleVerifier(
+            clients: Set(try environment.settings.get(AccountsFeature.appleClients).settingEntries),
             keys: AppleKeys(
                 url: try environment.settings.get(AccountsFeature.appleKeys),
                 http: OutgoingHTTP(),

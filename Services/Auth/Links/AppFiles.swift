@@ -15,8 +15,8 @@ struct AppFiles: Sendable {
     ///   - androidApps: `com.example.app=AB:CD:…`, separated by commas.
     /// - Throws: `Settings.Invalid` for what is neither.
     init(appleApps: String, androidApps: String) throws {
-        apple = Self.appleFile(try Self.list(appleApps).map(Self.appleApp))
-        android = Self.androidFile(try Self.list(androidApps).map(Self.androidApp))
+        apple = Self.appleFile(try appleApps.settingEntries.map(Self.appleApp))
+        android = Self.androidFile(try androidApps.settingEntries.map(Self.androidApp))
     }
 
     private static func appleFile(_ apps: [String]) -> String? {
@@ -35,10 +35,6 @@ struct AppFiles: Sendable {
             """
         }
         return "[\(statements.joined(separator: ","))]"
-    }
-
-    private static func list(_ text: String) -> [String] {
-        text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
     }
 
     private static func appleApp(_ text: String) throws -> String {

@@ -4,9 +4,12 @@ internal import Runtime
 enum MoneySettings {
     static let webhookSecret = Setting(
         "billing.webhook-secret",
-        default: "",
+        default: SecretList.empty,
         isSecret: true,
-        help: "Values of RevenueCat's Authorization header that are accepted, separated by commas; empty refuses every webhook."
+        help: """
+            Values of RevenueCat's Authorization header that are accepted, each of at least \(SecretList.shortest) characters, separated by \
+            commas; empty refuses every webhook.
+            """
     )
     static let signingSecret = Setting(
         "billing.webhook-signing-secret",

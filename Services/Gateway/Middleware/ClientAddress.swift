@@ -8,8 +8,7 @@ struct ClientAddresses: Sendable {
     /// - Parameter trusted: addresses and ranges separated by commas.
     /// - Throws: `Settings.Invalid` for anything else.
     init(trusted: String) throws {
-        self.trusted = try trusted.split(separator: ",").map { entry in
-            let text = entry.filter { $0 != " " }
+        self.trusted = try trusted.settingEntries.map { text in
             guard let range = IPRange(text) else {
                 throw Settings.Invalid("--http-trusted-proxies must list addresses or ranges such as 10.0.0.0/8, not “\(text)”.")
             }

@@ -29,7 +29,7 @@ struct CrossOrigin: Sendable {
     /// - Parameter setting: origins separated by commas, `*` for all, empty for none.
     /// - Throws: `Settings.Invalid` for anything else.
     init(_ setting: String) throws {
-        let entries = setting.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
+        let entries = setting.settingEntries
         for entry in entries where entry != "*" && !Self.isOrigin(entry) {
             throw Settings.Invalid(
                 "--http-cors-origins must list origins such as https://app.example.com or be *, not “\(entry)”."

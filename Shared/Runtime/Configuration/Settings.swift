@@ -92,22 +92,24 @@ public struct Settings: Sendable {
     ///
     /// - Throws: `Invalid` when it is of the wrong type or its file cannot be read.
     public func find<Value>(_ setting: Setting<Value>) throws -> Value? {
-        if let text = text(setting.key) {
-            guard let value = Value(settingText: text) else {
-                throw setting.invalid("must be \(Value.settingTypeName).")
-            }
-            if let bounds = setting.bounds, !bounds.contain(value) {
-                throw setting.invalid("must be \(bounds.text).")
-            }
-            return value
+        guard let text = try text(of: setting) else { return setting.defaultValue }
+        guard let value = Value(settingText: text) else {
+            throw setting.invalid("must be \(Value.settingTypeName).")
         }
-        if setting.isSecret, let path = text(setting.key + ".file") {
-            guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-                throw Invalid("The file \(path) named by \(setting.argument)-file cannot be read.")
-            }
-            return Value(settingText: String(decoding: bytes, as: UTF8.self).trimmingNewlines())
+        if let bounds = setting.bounds, !bounds.contain(value) {
+            throw setting.invalid("must be \(bounds.text).")
         }
-        return setting.defaultValue
+        return value
+    }
+
+    /// What the operator gave for it, in a file too.
+    private func text<Value>(of setting: Setting<Value>) throws -> String? {
+        if let text = text(setting.key) { return text }
+        guard setting.isSecret, let path = text(setting.key + ".file") else { return nil }
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+            throw Invalid("The file \(path) named by \(setting.argument)-file cannot be read.")
+        }
+        return String(decoding: bytes, as: UTF8.self).trimmingNewlines()
     }
 
     private func text(_ key: String) -> String? {

@@ -72,18 +72,12 @@ extension ServiceSettings {
     ///
     /// - Throws: `Settings.Invalid` for a name that the service does not have.
     static func loaded(_ features: [ServiceFeature], _ settings: Settings) throws -> [ServiceFeature] {
-        let names = Set(try settings.get(Self.features).split(separator: ",").map { $0.trimmingSpaces() })
+        let names = Set(try settings.get(Self.features).settingEntries)
         guard !names.isEmpty else { return features }
         if let unknown = names.subtracting(features.map(\.name)).min() {
             let known = features.map(\.name).joined(separator: ", ")
             throw Settings.Invalid("\(Self.features.argument): there is no feature “\(unknown)”; there are \(known).")
         }
         return features.filter { $0.isAlwaysLoaded || names.contains($0.name) }
-    }
-}
-
-extension Substring {
-    fileprivate func trimmingSpaces() -> String {
-        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }

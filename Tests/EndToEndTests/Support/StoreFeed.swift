@@ -8,11 +8,13 @@ struct StoreFeed: Sendable {
     let home: Installation
     /// What is tested, for messages.
     let about: String
+    /// What proves that an event comes from RevenueCat.
+    static let secret = "first-of-the-store"
 
     /// Sends an event until it is answered by 200: nothing else ends RevenueCat's tries.
     func receive(_ body: String) async throws {
         let (home, bytes) = (home, Array(body.utf8))
-        let headers = [("Authorization", "first"), ("Content-Type", "application/json")]
+        let headers = [("Authorization", Self.secret), ("Content-Type", "application/json")]
         let reply = try await RestartTests().insist("the webhook") {
             try await home.http.send("POST", "/api/webhooks/revenuecat", headers: headers, body: bytes)
         }

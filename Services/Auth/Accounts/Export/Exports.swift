@@ -11,7 +11,7 @@ struct Exports: Sendable {
     /// - Throws: `Settings.Invalid`.
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let repository = DataExportRepository(database: environment.database)
-        let further = try environment.settings.get(AccountsFeature.exportServices).split(separator: ",").map(String.init)
+        let further = try environment.settings.get(AccountsFeature.exportServices).settingEntries
         guard further.allSatisfy(ServiceName.isValid), Set(further).count == further.count else {
             throw Settings.Invalid("--auth-export-services must be names of services with commas between them, each once.")
         }

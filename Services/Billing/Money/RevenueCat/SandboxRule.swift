@@ -13,7 +13,7 @@ enum SandboxRule: SettingValue, CustomStringConvertible {
         case "false": self = .none
         case "true": self = .all
         default:
-            let names = text.split(separator: ",").map { $0.filter { $0 != " " } }
+            let names = text.settingEntries
             let ids = names.compactMap { UserID($0) }
             guard !ids.isEmpty, ids.count == names.count else { return nil }
             self = .accounts(Set(ids))

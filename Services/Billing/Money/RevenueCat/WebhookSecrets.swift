@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Kernel
+internal import Runtime
 
 /// What proves that a webhook comes from RevenueCat. Nothing of a request is parsed before.
 struct WebhookSecrets: Sendable {
@@ -10,10 +11,10 @@ struct WebhookSecrets: Sendable {
     static let tolerance = Interval.minutes(5)
 
     /// - Parameters:
-    ///   - secrets: separated by commas; none: every request is refused.
+    ///   - secrets: none: every request is refused.
     ///   - signingSecret: empty: signatures are not asked for.
-    init(secrets: String, signingSecret: String) {
-        accepted = secrets.split(separator: ",").map { Self.hash($0.filter { $0 != " " }) }
+    init(secrets: SecretList, signingSecret: String) {
+        accepted = secrets.secrets.map { Self.hash($0) }
         signingKey = signingSecret.isEmpty ? nil : SymmetricKey(data: Array(signingSecret.utf8))
     }
 

@@ -43,10 +43,7 @@ enum ScreeningSettings {
     static func rule(_ settings: Settings) throws -> ScreeningRule {
         let least = try settings.get(confidence)
         guard least > ScreeningRule.leastConfidence, least <= 100 else { throw confidence.invalid("must be above 50, to 100.") }
-        let names = try settings.get(categories).split(separator: ",").map { name in
-            let words = name.split(separator: " ")
-            return words.joined(separator: " ")
-        }.filter { !$0.isEmpty }
+        let names = try settings.get(categories).settingEntries.map { $0.split(separator: " ").joined(separator: " ") }
         guard !names.isEmpty else { throw categories.invalid("must name a label.") }
         return ScreeningRule(categories: names, confidence: least)
     }
