@@ -20,6 +20,14 @@ struct CheckInRuleTests {
         }
     }
 
+    @Test func `a price has two digits behind the point`() {
+        let texts = [
+            (0, "0.00"), (5, "0.05"), (79, "0.79"), (99, "0.99"), (100, "1.00"), (129, "1.29"), (299, "2.99"), (1_005, "10.05"),
+        ]
+        for (cents, text) in texts { #expect("\(Dollars(cents: cents))" == text) }
+        #expect(RepairRules.price.value == 2.99 && FreezePrices.price(isPremium: false).value == 0.99)
+    }
+
     @Test func `levels begin where the curve says, without gaps`() {
         #expect((1...6).map { XPLevel.start(of: $0) } == [0, 100, 300, 600, 1_000, 1_500])
         var random = Seeded(7)

@@ -41,7 +41,7 @@ struct RepairOffers: Sendable {
             missedDates: streak.missedDates(of: user),
             streakBrokenAt: broken.at,
             repairDeadline: deadline,
-            costUsd: Double(RepairRules.cents) / 100,
+            costUsd: RepairRules.price.value,
             costXp: Int32(XPRules.repairPrice),
             costCoins: Int32(RepairRules.coins),
             freeRepairAvailable: isFreeLeft,

@@ -41,7 +41,7 @@ extension ServiceError {
             "You have no Streak Freezes remaining",
             details: [
                 Detail(field: "freezes_available", message: "0"), Detail(field: "can_purchase", message: "true"),
-                Detail(field: "purchase_cost_usd", message: "0.\(FreezePrices.cents(isPremium: isPremium))"),
+                Detail(field: "purchase_cost_usd", message: "\(FreezePrices.price(isPremium: isPremium))"),
             ]
         )
     }

@@ -3,10 +3,8 @@ public enum FreezePrices {
     public static let cap = 5
     /// Quantities that are sold.
     public static let quantities: Set<Int32> = [1, 5]
-    /// A single one's price in cents; premium pays less.
-    public static func cents(isPremium: Bool) -> Int { isPremium ? 79 : 99 }
-    /// The bundle of five in cents.
-    public static let bundleCents = 399
+    /// A single one's; premium pays less.
+    public static func price(isPremium: Bool) -> Dollars { Dollars(cents: isPremium ? 79 : 99) }
     /// One's price in coins; five cost five times as much.
     public static let coins = 100
     /// In hand at sign-up.

@@ -7,7 +7,7 @@ public struct RepairRules: Sendable {
     public static let leastCount = 7
     public static let cooldownDays: Int64 = 30
     /// Prices (BI-4).
-    public static let cents = 299
+    public static let price = Dollars(cents: 299)
     public static let coins = 500
 
     /// A break as a repair sees it.
