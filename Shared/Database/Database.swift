@@ -145,8 +145,8 @@ public final class Database: QueryExecutor {
     /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
     ///
     /// The sequence: body's first statement leases a connection and sends `BEGIN` with it; `COMMIT` follows body's end. After a
-    /// serialisation failure, a deadlock, or a connection lost before the commit, everything is rolled back and body runs again
-    /// after a short pause. So body must have effects only through its transaction, and must not use the database beside it (which
+    /// serialisation failure (also one that body throws, because of what it has found), a deadlock, or a connection lost before the commit,
+    /// everything is rolled back and body runs again after a short pause. So body must have effects only through its transaction, and must not use the database beside it (which
     /// may wait for its own locks).
     ///
     /// - Parameters:
@@ -171,7 +171,8 @@ public final class Database: QueryExecutor {
             } catch {
                 await transaction.rollback()
                 failures += 1
-                guard transaction.isWorthAnotherRun, failures <= retries, !Task.isCancelled else { throw error }
+                let mayRunAgain = transaction.isWorthAnotherRun || (error as? DatabaseError)?.isRetryable == true
+                guard mayRunAgain, failures <= retries, !Task.isCancelled else { throw error }
                 let pause = backoff.delay(failures: failures, seed: monotonicNanoseconds())
                 try await Task.sleep(for: .nanoseconds(Int64(clamping: pause)))
             }

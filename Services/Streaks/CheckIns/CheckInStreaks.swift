@@ -38,21 +38,12 @@ struct CheckInStreaks: Sendable {
         -> StoredStreak
     {
         if let stored = try await store.locked(queued, work.sql) { return stored }
-        // Two first calls at once: the second waits here and finds the streak of the first.
-        try await work.sql.lock(named: "check-in \(user)")
-        if let stored = try await lockExisting(user, work) { return stored }
-        if let back = try await writer.reopen(of: user, kind: .checkIn, work).first { return back }
-        guard let profile = try await profiles.knownHere([user], work.sql)[user], profile.status != .deleted else {
-            throw ServiceError.unknownUser
+        return try await writer.begin(.checkIn, of: user, first: first, work) {
+            guard let profile = try await profiles.knownHere([user], work.sql)[user], profile.status != .deleted else {
+                throw ServiceError.unknownUser
+            }
+            _ = try await ZoneRepository.add(profile.zone, of: user, since: profile.zoneSince, work.sql)
         }
-        _ = try await ZoneRepository.add(profile.zone, of: user, since: profile.zoneSince, work.sql)
-        let isPremium = try await entitlements.isPremium(user, now: work.now, work.sql)
-        let freezes = FreezePrices.atStart(isPremium: isPremium)
-        var new = StreakWriter.NewStreak(.checkIn, of: [user], key: Self.key(user), freezes: freezes)
-        new.first = first
-        try await writer.start(new, work)
-        guard let stored = try await lockExisting(user, work) else { throw ServiceError.internal }
-        return stored
     }
 
     /// Locks the streak of a user; nil when there is none yet.

@@ -6,7 +6,7 @@ internal import StreaksDomain
 enum StreakRepository {
     /// A new streak; its members come by `MemberRepository.insert`.
     ///
-    /// - Throws: `DatabaseError` unique violation when there is one with the same key that has not ended.
+    /// - Throws: `DatabaseError` serialization failure when another transaction has begun one with the same key: run again, this one finds it.
     static func insert(_ id: StreakID, _ kind: StreakKind, key: String?, state: StreakState, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -16,9 +16,12 @@ enum StreakRepository {
             """
         )
         guard let key else { return }
-        _ = try await sql.execute(
-            "INSERT INTO streak_identity (kind, key, streak_id) VALUES (\(kind.rawValue), \(key), \(id))"
+        let claimed = try await sql.execute(
+            """
+            INSERT INTO streak_identity (kind, key, streak_id) VALUES (\(kind.rawValue), \(key), \(id)) ON CONFLICT DO NOTHING
+            """
         )
+        guard claimed == 1 else { throw DatabaseError(.serializationFailure) }
     }
 
     /// Locks them in the order of their ids.

@@ -8,19 +8,38 @@ extension StreakWriter {
     ///
     /// The zone of the user must be known here (`ProfileReplica`). A check-in streak begins with 1 freeze, on the premium plan with 2 (CI-2).
     ///
-    /// - Parameter first: the activity that it is wanted for: a new streak begins with it. nil: it begins now.
-    package func solo(_ kind: StreakKind, of user: UserID, first: FirstActivity? = nil, _ work: UnitOfWork) async throws
-        -> StoredStreak
-    {
+    /// - Parameters:
+    ///   - first: the activity that it is wanted for: a new streak begins with it. nil: it begins now.
+    ///   - prepare: sees that the user's zone is known, before a streak begins.
+    package func solo(
+        _ kind: StreakKind,
+        of user: UserID,
+        first: FirstActivity? = nil,
+        _ work: UnitOfWork,
+        preparing prepare: () async throws -> Void = {}
+    ) async throws -> StoredStreak {
         if let found = try await lockedSolo(kind, of: user, work) { return found }
+        return try await begin(kind, of: user, first: first, work, preparing: prepare)
+    }
+
+    /// The same when there was none a moment ago.
+    package func begin(
+        _ kind: StreakKind,
+        of user: UserID,
+        first: FirstActivity?,
+        _ work: UnitOfWork,
+        preparing prepare: () async throws -> Void = {}
+    ) async throws -> StoredStreak {
         // Two first activities at once: the second one waits, and finds the streak of the first.
         try await work.sql.lock(named: "solo \(kind.rawValue) \(user)")
         if let found = try await lockedSolo(kind, of: user, work) { return found }
         if let back = try await reopen(of: user, kind: kind, work).first { return back }
+        try await prepare()
         var new = NewStreak(kind, of: [user], key: user.description)
         new.first = first
         if kind == .checkIn {
-            new.freezes = try await EntitlementReplica().isPremium(user, now: work.now, work.sql) ? 2 : 1
+            let isPremium = try await EntitlementReplica().isPremium(user, now: work.now, work.sql)
+            new.freezes = FreezePrices.atStart(isPremium: isPremium)
         }
         try await start(new, work)
         guard let begun = try await lockedSolo(kind, of: user, work) else { throw ServiceError.internal }

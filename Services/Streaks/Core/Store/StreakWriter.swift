@@ -80,7 +80,8 @@ package struct StreakWriter: Sendable {
     /// Starts a streak with count 0, from now on or from the receipt of its first activity. The zones of its members must be known here.
     ///
     /// - Parameter related: writes rows of the feature's own about the new streak, before its events.
-    /// - Throws: `DatabaseError` unique violation when there is one with the same key that has not ended.
+    /// - Throws: `DatabaseError` serialization failure when there is one with the same key that has not ended: what looked for it and did not
+    ///   find it is run again, and finds it.
     @discardableResult
     package func start(
         _ new: NewStreak,
