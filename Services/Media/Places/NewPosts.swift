@@ -172,7 +172,7 @@ struct NewPosts: Sendable {
         do {
             guard try await posts.giveUp(draft.id, now: SystemClock.now()) else { return }
             for key in try PostBlobKeys(user: draft.user, id: draft.id).all { try await blobs.delete(key) }
-            try await posts.delete([draft.id])
+            try await posts.delete([draft.id], of: draft.user)
         } catch {
             logger.warning("a post is given up later", metadata: ["post": "\(draft.id)", "error": "\(error)"])
         }

@@ -162,7 +162,7 @@ import Testing
 
     /// What the job that deletes a post does while a vote on it is not committed yet.
     private func deleteRows(_ world: PlaceWorld, of post: PostID, byPurge: Bool) async throws {
-        guard byPurge else { return try await world.posts.delete([post]) }
+        guard byPurge else { return try await world.posts.delete([post], of: PlaceWorld.user(1)) }
         try await world.mutations.work.run(PlaceWorld.context(nil)) { work in
             let eraser = PersonalDataEraser(PersonalData.places.tables, [PersonalData.placeSteps])
             try await eraser.erase(PlaceWorld.user(1), work)
@@ -179,11 +179,7 @@ import Testing
                 if !byPurge { try await world.remove(post) }
                 let deletion = Task { try await deleteRows(world, of: post, byPurge: byPurge) }
                 // It reaches the rows of the post, and waits there.
-                try await eventually("the deletion waits for the vote") {
-                    let here: Query = "(SELECT oid FROM pg_database WHERE datname = current_database())"
-                    let waiting: Query = "pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = \(here)"
-                    return try await world.count(waiting) == 1
-                }
+                try await eventually("the deletion waits for the vote") { try await isWaitingForVoters(world) }
                 return deletion
             }
             try await deletion.value
@@ -193,6 +189,33 @@ import Testing
             #expect(late?.code == .notFound)
             try await world.countVotes()
             #expect(try await world.count("place_vote_tally") == 0)
+        }
+    }
+
+    private func isWaitingForVoters(_ world: PlaceWorld) async throws -> Bool {
+        let here: Query = "(SELECT oid FROM pg_database WHERE datname = current_database())"
+        return try await world.count("pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = \(here)") == 1
+    }
+
+    @Test(arguments: [[UInt64(1), 2], [2, 1]])
+    func `voters on posts of several authors never wait for a deletion that waits for them`(authors: [UInt64]) async throws {
+        try await PlaceWorld.with { world in
+            // Each has a post that stays, and one that is removed.
+            for author in UInt64(1)...2 {
+                try await world.pin(author, by: author, at: 1, 1)
+                try await world.remove(try await world.pin(author + 10, by: author, at: 1, 1), by: author)
+            }
+            let deletion = try await world.database.transaction { sql in
+                try await sql.execute("SET LOCAL lock_timeout = '500ms'")
+                _ = try await votes(of: 3, on: PlaceWorld.post(authors[0]), world, sql)
+                let deletion = Task { while try await world.removal.job.run(world.clock.now()) > 0 {} }
+                try await eventually("the deletion waits for the vote") { try await isWaitingForVoters(world) }
+                #expect(try await votes(of: 4, on: PlaceWorld.post(authors[1]), world, sql).up == 1)
+                return deletion
+            }
+            try await deletion.value
+            #expect(try await world.count("place_post") == 2)
+            #expect(try await world.count("place_vote") == 2)
         }
     }
 

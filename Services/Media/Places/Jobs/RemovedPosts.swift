@@ -19,7 +19,9 @@ struct RemovedPosts: Sendable {
             for post in due {
                 for key in try post.all { try await blobs.delete(key) }
             }
-            try await posts.delete(due.map(\.id))
+            for (author, removed) in Dictionary(grouping: due, by: \.user) {
+                try await posts.delete(removed.map(\.id), of: author)
+            }
             return due.count
         }
     }

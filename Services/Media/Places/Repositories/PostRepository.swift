@@ -167,8 +167,8 @@ struct PostRepository: Sendable {
         }
     }
 
-    /// Deletes the rows of posts whose blobs are deleted, with their votes; of those that were removed the id is kept.
-    func delete(_ ids: [PostID]) async throws {
+    /// Deletes the rows of an author's posts whose blobs are deleted, with their votes; of those that were removed the id is kept.
+    func delete(_ ids: [PostID], of author: UserID) async throws {
         guard !ids.isEmpty else { return }
         try await database.transaction { sql in
             try sql.enqueue(
@@ -178,7 +178,7 @@ struct PostRepository: Sendable {
                 """
             )
             // A vote that found its post just before it was removed is committed before these are deleted.
-            try sql.enqueue(VoteRepository.lockVoters(ofPosts: "id = ANY(\(ids))"))
+            try sql.enqueue(VoteRepository.lockVoters(onPostsOf: author))
             try sql.enqueue("DELETE FROM place_vote WHERE post_id = ANY(\(ids))")
             _ = try await sql.execute("DELETE FROM place_post WHERE id = ANY(\(ids)) AND state IN (2, 3)")
         }
@@ -208,7 +208,7 @@ struct PostRepository: Sendable {
 
     /// Deletes the votes on a user's posts: for accounts that are purged.
     static func deleteVotes(onPostsOf user: UserID, _ sql: Transaction) async throws {
-        try sql.enqueue(VoteRepository.lockVoters(ofPosts: "user_id = \(user)"))
+        try sql.enqueue(VoteRepository.lockVoters(onPostsOf: user))
         _ = try await sql.execute("DELETE FROM place_vote WHERE post_id IN (SELECT id FROM place_post WHERE user_id = \(user))")
     }
 

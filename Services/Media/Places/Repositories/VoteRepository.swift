@@ -17,14 +17,13 @@ struct VoteRepository: Sendable {
     /// each other, as they would for a lock of the post's row.
     private static let voters: Query = "hashtextextended(current_schema() || ' voters ' || p.user_id, 0)"
 
-    /// The statement that waits for those who are voting on some posts; who votes later finds what has become of these. In the transaction that
-    /// deletes their votes.
+    /// The statement that waits for those who are voting on an author's posts; who votes later finds what has become of these. In the
+    /// transaction that deletes their votes.
     ///
-    /// - Parameter condition: on `place_post`.
-    static func lockVoters(ofPosts condition: Query) -> Query {
-        """
-        SELECT pg_advisory_xact_lock(\(voters)) FROM (SELECT DISTINCT user_id FROM place_post WHERE \(condition) ORDER BY user_id) AS p
-        """
+    /// Of one author in a transaction: voters who run as one transaction (`SharedTransactions`) take their locks in the order of voters, and
+    /// one that held the lock of an author while it waits for another's could wait for these and they for it.
+    static func lockVoters(onPostsOf author: UserID) -> Query {
+        "SELECT pg_advisory_xact_lock(\(voters)) FROM (SELECT \(author)::uuid AS user_id) AS p"
     }
 
     /// Queues the setting of a user's vote, or its taking back (nil): nothing changes when the user may not see the post, or votes on one of
