@@ -93,8 +93,8 @@ struct StreamPositionTests {
 
     private func session(_ number: UInt64) -> SessionID { SessionID(high: 7, low: number) }
 
-    private func store(_ numbers: ClosedRange<UInt64>, _ bus: BusConnection) async throws {
-        let messages = numbers.map { RevocationStream.message(Revocation(session: session($0), revokedAt: Self.now)) }
+    private func store(_ numbers: ClosedRange<UInt64>, at now: Instant = now, _ bus: BusConnection) async throws {
+        let messages = numbers.map { RevocationStream.message(Revocation(session: session($0), revokedAt: now)) }
         for result in await JetStream(connection: bus).publish(messages, deadline: SystemClock.now() + .seconds(20)) {
             _ = try result.get()
         }
@@ -141,6 +141,19 @@ struct StreamPositionTests {
         try await eventually("the reading finds them") { reading.revocations.contains(token(session(3))) }
         running.cancel()
         subscription.cancel()
+        await bus.close()
+    }
+
+    @Test func `a replica of auth whose clock is wrong makes no other session be accepted again`() async throws {
+        let bus = try await connect()
+        let feed = feed(bus)
+        var position = StreamPosition()
+        try await store(1...1, bus)
+        try await store(2...2, at: Self.now + .minutes(25), bus)
+        try await store(3...3, at: Self.now - .minutes(25), bus)
+        try await store(4...4, at: Self.now + .days(2), bus)
+        try await feed.catchUp(&position)
+        for number in UInt64(1)...4 { #expect(feed.revocations.contains(token(session(number))), "\(number)") }
         await bus.close()
     }
 

@@ -60,6 +60,6 @@ struct RevocationFeed: Sendable {
         guard let revocation = RevocationStream.revocation(subject: subject, body: body) else {
             return logger.error("a revocation was not understood", metadata: ["subject": "\(subject)"])
         }
-        revocations.add([revocation.session], revokedAt: revocation.revokedAt)
+        revocations.add([revocation.session])
     }
 }

@@ -2,14 +2,16 @@ internal import Kernel
 private import Synchronization
 internal import Tokens
 
-/// Sessions that ended before their access tokens expire (AU-3). Kept as long as such a token could live.
+/// Sessions that ended before their access tokens expire (AU-3). Kept as long as such a token could live, by this machine's clock alone: what
+/// another machine calls now makes no session be forgotten.
 final class Revocations: Sendable {
     /// No access token lives longer.
-    static let horizon = RevocationStream.lifetime
+    static let horizon = Duration.microseconds(RevocationStream.lifetime.microseconds)
 
     private struct State {
-        var sessions: [SessionID: Instant] = [:]
-        var nextPruning = Instant.epoch
+        /// When each was heard of last.
+        var sessions: [SessionID: ContinuousClock.Instant] = [:]
+        var nextPruning: ContinuousClock.Instant?
         var isComplete = false
     }
 
@@ -23,12 +25,12 @@ final class Revocations: Sendable {
 
     /// Refuses these sessions from now on. They are named one by one: `iat` has whole seconds, so «all until now» would also refuse a
     /// session that begins within the same second.
-    func add(_ sessions: [SessionID], revokedAt: Instant) {
+    func add(_ sessions: [SessionID], now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            for session in sessions { state.sessions[session] = revokedAt }
-            guard revokedAt >= state.nextPruning else { return }
-            state.nextPruning = revokedAt + .minutes(1)
-            state.sessions = state.sessions.filter { $0.value > revokedAt - Self.horizon }
+            for session in sessions { state.sessions[session] = now }
+            guard now >= state.nextPruning ?? now else { return }
+            state.nextPruning = now + .seconds(60)
+            state.sessions = state.sessions.filter { now - $0.value < Self.horizon }
         }
     }
 
