@@ -15,8 +15,6 @@ final class StreamHub: Sendable {
         case client, expired, revoked, slow, refused, drain
     }
 
-    /// Questions to services at once, besides those of streams that open.
-    static let mostQuestions = 32
     /// Leases that one call renews.
     private static let batch = 2_000
     /// How often leases are renewed; services keep them for at least twice as long.
@@ -40,10 +38,7 @@ final class StreamHub: Sendable {
         var ended: [String: [LeaseID]] = [:]
         var isEndingLeases = false
         var isDraining = false
-        /// Streams whose service is to be asked, and those for which that has failed.
-        var questions: [LeaseID] = []
-        var again: [LeaseID] = []
-        var asking = 0
+        var questions = StreamQuestions()
     }
 
     private let bus: BusConnection
@@ -222,24 +217,21 @@ final class StreamHub: Sendable {
     /// Asks for as many streams as may be asked for at once.
     private func askNext() {
         while true {
-            let stream = state.withLock { state -> EventStream? in
-                while state.asking < Self.mostQuestions, let lease = state.questions.popLast() {
-                    guard let stream = state.streams[lease] else { continue }
-                    state.asking += 1
-                    return stream
-                }
-                return nil
+            let stream = state.withLock { state in
+                let streams = state.streams
+                return state.questions.next { streams[$0] != nil }.flatMap { streams[$0] }
             }
             guard let stream else { return }
             Task { [self] in
-                await askAgain(stream)
-                state.withLock { $0.asking -= 1 }
+                let isAnswered = await askAgain(stream)
+                state.withLock { $0.questions.ended(again: isAnswered ? nil : stream.lease) }
                 askNext()
             }
         }
     }
 
-    private func askAgain(_ stream: EventStream) async {
+    /// - Returns: whether there is an answer; without one it is asked for a moment later.
+    private func askAgain(_ stream: EventStream) async -> Bool {
         metrics.questions.increment()
         let caller = Authenticator.Caller(token: stream.token)
         do {
@@ -248,8 +240,9 @@ final class StreamHub: Sendable {
         } catch let error as ServiceError where [.resourceExhausted, .permissionDenied, .unauthenticated].contains(error.code) {
             end(stream, .refused)
         } catch {
-            state.withLock { $0.again.append(stream.lease) }
+            return false
         }
+        return true
     }
 
     private func ask(_ stream: EventStream, _ context: CallContext) async throws -> StreamPage {
@@ -274,8 +267,7 @@ final class StreamHub: Sendable {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             let streams = state.withLock { state in
-                state.questions += state.again
-                state.again = []
+                state.questions.repeatFailed()
                 return Array(state.streams.values)
             }
             let now = ContinuousClock.now
