@@ -111,17 +111,6 @@ import Testing
         try await eventually("it rings for what is due already") { rings.value.last == start }
         withExtendedLifetime(value) {}
     }
-
-    @Test func `an alarm rings once and not after it was released`() async throws {
-        let rings = Shared<[String]>([])
-        var early: Alarm? = Alarm(at: Tick.now() + .seconds(1), label: "test") { rings.update { $0.append("released") } }
-        #expect(early != nil)
-        early = nil
-        let late = Alarm(at: Tick.now() + .milliseconds(1_200), label: "test") { rings.update { $0.append("kept") } }
-        try await eventually("it rings") { rings.value.contains("kept") }
-        #expect(rings.value == ["kept"])
-        withExtendedLifetime(late) {}
-    }
 }
 
 /// What must not be guessed.

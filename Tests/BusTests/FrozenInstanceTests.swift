@@ -48,6 +48,18 @@ private final class FreezableInstance: Sendable {
 extension BrokerTests {
     /// A process that is stopped, or cut off, and that the broker goes on delivering to.
     @Suite struct FrozenInstanceTests {
+        @Test func `a round of pings ends, also when its time is over before the thread that began it goes on`() async throws {
+            try await withBus { _, bus in
+                let service = CalledService("notes", roundLength: .zero)
+                for round in 0..<TestDepth.pick(quick: 5_000, full: 100_000) {
+                    service.beginRound(over: bus)
+                    let limit = Tick.now() + .seconds(20)
+                    while service.isInRound, Tick.now() < limit { await Task.yield() }
+                    try #require(!service.isInRound, "round \(round)")
+                }
+            }
+        }
+
         /// A client and two instances, each with a connection of its own.
         private func withInstances(_ body: (BusConnection, FreezableInstance, BusService) async throws -> Void) async throws {
             try await withBus { server, client in

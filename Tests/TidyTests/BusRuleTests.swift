@@ -15,7 +15,7 @@ struct BusRuleTests {
     }
 
     @Test func `timers are set under the lock of what they are for`() {
-        let home = "Shared/Bus/Alarm.swift"
+        let home = "Shared/Bus/TimedMutex.swift"
         let violations = ["makeTimerSource", "asyncAfter"].flatMap { uses(of: $0, below: "Shared/", "Services/", outside: home) }
         expectNone(violations, "A timer that is set outside the lock may be set to the later of two times: use TimedMutex.")
         #expect(tree.swift(below: home).contains { !$0.swift.offsets(of: "makeTimerSource").isEmpty })

@@ -47,16 +47,27 @@ final class CalledMethod: Sendable {
 final class CalledService: Sendable {
     let name: String
 
-    private struct State {
+    private struct State: TimedValue {
         var instances = InstanceTable()
         var budget = RepeatBudget()
-        /// Ends the round that is under way.
-        var alarm: Alarm?
+        var round: Round?
+        /// When it ends.
+        var wakeAt: Tick?
     }
 
-    private let state = Mutex(State())
+    /// Pings whose answers are awaited.
+    private struct Round: Sendable {
+        let token: UInt64
+        weak var connection: BusConnection?
+    }
 
-    init(_ name: String) { self.name = name }
+    private let roundLength: Interval
+    private let state = TimedMutex(State(), label: "bus.round")
+
+    init(_ name: String, roundLength: Interval = InstanceTable.roundLength) {
+        (self.name, self.roundLength) = (name, roundLength)
+        state.onWake { [weak self] in self?.endRound() }
+    }
 
     /// Where a call is sent.
     struct Destination {
@@ -100,19 +111,30 @@ final class CalledService: Sendable {
     /// Pings all instances, unless that is under way; again as long as one is silent.
     func beginRound(over connection: BusConnection) {
         guard let known = state.withLock({ $0.instances.beginRound(now: .now()) }) else { return }
-        let round = connection.requests.beginRound(of: self)
+        let token = connection.requests.beginRound(of: self)
         // Lost pings are lost answers: the next round asks again.
-        try? connection.publish(InstanceSubject.pingAll(name), body: [], reply: connection.requests.replySubject(round))
+        try? connection.publish(InstanceSubject.pingAll(name), body: [], reply: connection.requests.replySubject(token))
         for id in known {
-            let reply = connection.requests.replySubject(round, instance: id)
+            let reply = connection.requests.replySubject(token, instance: id)
             try? connection.publish(InstanceSubject.ping(name, id), body: [], reply: reply)
         }
-        let alarm = Alarm(at: Tick.now() + InstanceTable.roundLength, label: "bus.round") { [weak self, weak connection] in
-            guard let self, let connection else { return }
-            connection.requests.endRound(round)
-            if self.state.withLock({ $0.instances.endRound() }) { self.beginRound(over: connection) }
+        let round = Round(token: token, connection: connection)
+        state.withLock { ($0.round, $0.wakeAt) = (round, .now() + roundLength) }
+    }
+
+    /// Whether a round is under way.
+    var isInRound: Bool { state.withLock { $0.instances.isInRound } }
+
+    /// The timer may ring early (`TimedMutex`).
+    private func endRound() {
+        let (ended, isAnyoneSilent) = state.withLock { state -> (Round?, Bool) in
+            guard let round = state.round, let due = state.wakeAt, due <= .now() else { return (nil, false) }
+            (state.round, state.wakeAt) = (nil, nil)
+            return (round, state.instances.endRound())
         }
-        state.withLock { $0.alarm = alarm }
+        guard let ended, let connection = ended.connection else { return }
+        connection.requests.endRound(ended.token)
+        if isAnyoneSilent { beginRound(over: connection) }
     }
 }
 

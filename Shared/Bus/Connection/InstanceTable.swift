@@ -40,6 +40,9 @@ struct InstanceTable: Sendable {
     /// How often an instance was found silent or ended. A call that saw it grow may have been sent to one of them.
     private(set) var losses = 0
 
+    /// Whether a round is under way.
+    var isInRound: Bool { roundBegan != nil }
+
     /// Whether an instance is known that may still be running.
     var knowsAny: Bool { !entries.isEmpty }
 

@@ -57,17 +57,6 @@ final class TimedMutex<Value: TimedValue>: Sendable {
     }
 }
 
-/// Calls back once, at a given tick, unless it is released earlier.
-final class Alarm: Sendable {
-    private let timer: DispatchTimer
-
-    init(at tick: Tick, label: String, _ ring: @escaping @Sendable () -> Void) {
-        timer = DispatchTimer(label: label)
-        timer.activate(ring)
-        timer.set(tick)
-    }
-}
-
 /// A timer of Dispatch. Private to this file: setting a timer without a common lock loses deadlines.
 private final class DispatchTimer: @unchecked Sendable {
     // Dispatch sources are thread-safe, but are not declared Sendable.
