@@ -305,7 +305,7 @@ let testTargets: [Target] = [
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
-    tests("BusTests", ["Bus", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
+    tests("BusTests", ["Bus", "CNats", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("StreakSnapClientTests", ["StreakSnapClient", "StreakSnapTesting", "TestSupport"]),
     tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),

@@ -19,6 +19,8 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     /// Whether nats.c has something to write.
     private let hasOutput = Atomic(false)
     private let hasEnded = Atomic(false)
+    /// Whether there are other mailboxes than those that the thread knows.
+    private let hasChanged = Atomic(false)
 
     private struct State {
         var socket: Int32 = -1
@@ -26,7 +28,8 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         /// What keeps nats.c's connection in memory while the loop uses it.
         var owner: NatsHandle?
         var mailboxes: [LoopMailbox] = []
-        var version = 0
+        /// Those of them that the thread has not emptied yet.
+        var added: [LoopMailbox] = []
         /// Subscriptions to destroy.
         var unused: [NativePointer] = []
         /// Whether the loop no longer serves it.
@@ -36,7 +39,6 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     // Only for the thread.
     private var owner: NatsHandle?
     private var mailboxes: [LoopMailbox] = []
-    private var version = 0
     private var received: UInt64 = 0
     private var stall: (since: UInt64, buffered: Int32)?
     private var statistics: OpaquePointer?
@@ -68,18 +70,22 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         loop.wake()
     }
 
+    /// Has a subscription emptied from now on. What the loop has read for it before is passed on at once.
     func add(_ mailbox: LoopMailbox) {
         state.withLock { state in
             state.mailboxes.append(mailbox)
-            state.version += 1
+            state.added.append(mailbox)
         }
+        hasChanged.store(true, ordering: .releasing)
+        loop.wake()
     }
 
     func remove(_ mailbox: LoopMailbox) {
         state.withLock { state in
             state.mailboxes.removeAll { $0 === mailbox }
-            state.version += 1
+            state.added.removeAll { $0 === mailbox }
         }
+        hasChanged.store(true, ordering: .releasing)
     }
 
     /// Destroys a subscription while the loop reads nothing.
@@ -124,8 +130,8 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
             return .leave
         }
         destroyUnused()
-        guard isReadable, let connection = connection() else { return .stay }
-        natsConnection_ProcessReadEvent(connection)
+        guard isReadable || hasChanged.load(ordering: .acquiring), let connection = connection() else { return .stay }
+        if isReadable { natsConnection_ProcessReadEvent(connection) }
         deliver(connection)
         return .stay
     }
@@ -156,7 +162,7 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
     func ended() {
         mailboxes = []
         let (left, last) = state.withLock { state in
-            defer { (state.owner, state.mailboxes) = (nil, []) }
+            defer { (state.owner, state.mailboxes, state.added) = (nil, [], []) }
             state.hasLeft = true
             return (state.owner, state.mailboxes)
         }
@@ -179,9 +185,10 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         return owner?.pointer
     }
 
-    /// Empties the subscriptions, the busiest first, until as many messages are found as were read.
+    /// Empties the subscriptions, the busiest first, until as many messages are found as were read; before them the new ones, for which messages
+    /// may have been read earlier.
     private func deliver(_ connection: OpaquePointer) {
-        refresh()
+        for mailbox in refresh() { _ = mailbox.empty() }
         var total: UInt64 = 0
         natsConnection_GetStats(connection, statistics)
         natsStatistics_GetCounts(statistics, &total, nil, nil, nil, nil)
@@ -196,10 +203,16 @@ final class LoopSocket: LoopParticipant, @unchecked Sendable {
         }
     }
 
-    private func refresh() {
-        let changed = state.withLock { state in state.version == version ? nil : (state.mailboxes, state.version) }
+    /// - Returns: the mailboxes that are new.
+    private func refresh() -> [LoopMailbox] {
+        guard hasChanged.exchange(false, ordering: .acquiringAndReleasing) else { return [] }
+        let (present, added) = state.withLock { state in
+            defer { state.added = [] }
+            return (state.mailboxes, state.added)
+        }
         // Not below the lock: what is released here asks to be destroyed.
-        if let changed { (mailboxes, version) = changed }
+        mailboxes = present
+        return added
     }
 
     private func watchOutput(_ wanted: Bool) {
@@ -227,17 +240,21 @@ final class LoopMailbox: @unchecked Sendable {
     func empty() -> Int {
         var waiting: Int32 = 0
         guard natsSubscription_GetPending(subscription.pointer, &waiting, nil) == NATS_OK, waiting > 0 else { return 0 }
-        for _ in 0..<waiting {
+        var found = 0
+        while found < waiting {
             var message: OpaquePointer?
             let status = natsSubscription_NextMsg(&message, subscription.pointer, 0)
+            // Said once, before the next message: others were dropped.
+            if status == NATS_SLOW_CONSUMER { continue }
             if status == NATS_NO_RESPONDERS {
                 receiver.hadNoResponder()
-                continue
+            } else {
+                guard status == NATS_OK, let message else { break }
+                receiver.arrived(message)
             }
-            guard status == NATS_OK, let message else { break }
-            receiver.arrived(message)
+            found += 1
         }
-        return Int(waiting)
+        return found
     }
 }
 
