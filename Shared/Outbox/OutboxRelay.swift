@@ -98,11 +98,9 @@ public final class OutboxRelay: Sendable {
                 }
                 failures = 0
                 await signal.wait(atMost: isOthersTurn ? min(pollInterval, Self.standbyPause) : pollInterval)
-            } catch is CancellationError {
-                break
             } catch {
-                failures += 1
                 if Task.isCancelled { break }
+                failures += 1
                 await leaveTurn(after: error)
                 // The first, and then ever more rarely.
                 if failures & (failures - 1) == 0 {

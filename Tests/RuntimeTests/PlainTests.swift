@@ -255,12 +255,15 @@ struct SmallTests {
         #expect(clock.now() >= SystemClock.now() + .seconds(89))
     }
 
-    @Test func `Jobs run until nothing is due, and go on after a failure`() async throws {
+    @Test(arguments: [ServiceError.internal as any Error, CancellationError()])
+    func `Jobs run until nothing is due, and go on after a failure, also one of what was cancelled elsewhere`(failure: any Error)
+        async throws
+    {
         let counter = Metrics().counter("runs", help: "")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let job = Job("due", every: .milliseconds(1)) { _ in
             counter.increment()
-            if counter.current == 2 { throw ServiceError.internal }
+            if counter.current == 2 { throw failure }
             return counter.current < 4 ? 1 : 0
         }
         let metrics = Metrics()

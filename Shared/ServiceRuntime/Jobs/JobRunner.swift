@@ -84,9 +84,9 @@ struct JobRunner: Sendable {
                 // By the machine's clock: an operator who reads it has no other.
                 finished.set(Int(SystemClock.now().seconds))
                 standings.succeeded(job.name, at: SystemClock.now())
-            } catch is CancellationError {
-                return
             } catch {
+                // A `CancellationError` alone does not mean that: it may be of something that the job has waited for.
+                if Task.isCancelled { return }
                 failed.increment()
                 standings.failed(job.name, error, at: SystemClock.now())
                 failures = "\(error)" == cause ? failures + 1 : 1
