@@ -34,9 +34,9 @@ DAYS = 31
 EVERYBODY = """
     /api/users/me /api/users/me/stats /api/users/me/achievements /api/users/me/calendar /api/friends /api/friends/requests /api/blocks
     /api/circles /api/streaks /api/photos/feed /api/prompts/today /api/mobile/streaks/status /api/mobile/streaks/history?days=30
-    /api/mobile/streaks/leaderboard?type=global /api/mobile/streaks/milestones /api/mobile/tracking /api/mobile/xp /api/mobile/badges
+    /api/mobile/streaks/leaderboard?scope=global /api/mobile/streaks/milestones /api/mobile/tracking /api/mobile/xp /api/mobile/badges
     /api/mobile/unlocks /api/streaks/typed /api/streaks/power-ups /api/habits /api/habits/today /api/habits/categories
-    /api/habits/statistics?period=month /api/habits/settings /api/posts?mine=true /api/places/cities /api/notifications?limit=100
+    /api/habits/statistics?period=week /api/habits/settings /api/posts?mine=true /api/places/cities /api/notifications?limit=100
     /api/notifications/unread-count /api/users/me/notification-preferences /api/billing/entitlements /api/recovery/balance /api/wallet
     /api/store/catalog
 """.split()
@@ -280,7 +280,7 @@ def ask(people, circle, habits):
             key = streak.get("streak_id") or streak["id"]
             paths += [f"/api/streaks/{key}", f"/api/streaks/{key}/calendar?month=2031-03", f"/api/photos/history/{key}"]
         if name in ("eve", "fay", "gil"):
-            paths += [f"/api/circles/{circle}", f"/api/circles/{circle}/streak", f"/api/mobile/streaks/leaderboard?type=circle&circle_id={circle}"]
+            paths += [f"/api/circles/{circle}", f"/api/circles/{circle}/streak", f"/api/mobile/streaks/leaderboard?scope=circle&circle_id={circle}"]
         if name == "hana":
             paths += [f"/api/habits/{one}{end}" for one in habits for end in ("", "/calendar", "/statistics", "/completions")]
         if name == "fay":
