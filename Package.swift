@@ -111,7 +111,6 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nio = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { Target.Dependency.product(name: $0, package: "swift-nio") }
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
-let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let cLibraries: [Target] =
     [
@@ -140,8 +139,6 @@ let sharedModules: [Target] = [
         "Runtime",
         [
             "Kernel", "Wire", "Loop", "Bus", "CMalloc", hummingbird, logging,
-            .product(name: "Configuration", package: "swift-configuration"),
-            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ] + nio
     ),
     // Apart from Runtime: a gateway has no database.
@@ -286,7 +283,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            "Database", "Gzip", "OutgoingHTTP", "Processes", crypto, cryptoExtras, hummingbird, arguments, logging,
+            "Database", "Gzip", "OutgoingHTTP", "Processes", crypto, cryptoExtras, hummingbird, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -359,12 +356,12 @@ let testTargets: [Target] = [
         "soak",
         "Soak",
         exclude: ["Plan"],
-        apis + ["DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", arguments, logging]
+        apis + ["DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", logging]
     ),
     program(
         "chaos",
         "Chaos",
-        ["Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging]
+        ["Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", logging]
     ),
     program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "Loop", "CNats", "Processes", "TestSupport", logging]),
     program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
@@ -391,9 +388,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["CommandLineArguments"]),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: cLibraries + sharedModules + contracts + services.flatMap { $0 } + gateway + testTargets

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 import Kernel
 import Logging
@@ -9,32 +8,71 @@ import Runtime
 ///
 /// A round is one date of the development clock: every user posts once while victims are killed, then everything is compared with what
 /// users were answered.
-@main
-struct Chaos: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Kills services and broker while pairs of friends post, and says what was lost, counted twice or left behind."
-    )
-
-    @Option(help: "How often something is killed.") var kills = 200
-    @Option(help: "The same seed aims the same kills and posts the same photos.") var seed = 1
-    @Option(help: "How many pairs of friends.") var pairs = 24
-    @Option(help: "Who is killed, in turn: media, streaks, gateway, nats, postgres.") var victims = "media,streaks,gateway,nats"
-    @Option(help: "Folder of the executables; that of this one when absent.") var binaries: String?
-    @Option(help: "Folder that takes the logs when something is wrong.") var logs = ".run/chaos"
-    @Flag(help: "Loses, doubles and leaves something behind at the end: the run must notice.") var spoil = false
-
-    private var chosen: [Victim] { victims.split(separator: ",").compactMap { Victim(rawValue: String($0)) } }
-
-    func validate() throws {
-        guard (0...10_000).contains(kills) else { throw ValidationError("--kills must be from 0 to 10000.") }
-        guard (1...500).contains(pairs) else { throw ValidationError("--pairs must be from 1 to 500.") }
-        guard !chosen.isEmpty, chosen.count == victims.split(separator: ",", omittingEmptySubsequences: false).count else {
-            throw ValidationError("--victims must be some of \(Victim.allCases.map(\.rawValue).joined(separator: ",")).")
-        }
+struct Chaos: Sendable {
+    static let command = ProgramCommand(
+        "chaos",
+        about: "kills services and broker while pairs of friends post, and says what was lost, counted twice or left behind",
+        settings: Option.all
+    ) { _, settings in
+        try await Chaos(settings).run()
     }
 
-    func run() async throws {
-        let signals = await StopSignals()
+    private let kills: Int
+    private let seed: Int
+    private let pairs: Int
+    private let chosen: [Victim]
+    private let binaries: String?
+    private let logs: String
+    private let spoil: Bool
+
+    private enum Option {
+        static let kills = Setting(option: "kills", default: 200, in: 0...10_000, help: "How often something is killed.")
+        static let seed = Setting(
+            option: "seed",
+            default: 1,
+            help: "The same seed aims the same kills and posts the same photos."
+        )
+        static let pairs = Setting(option: "pairs", default: 24, in: 1...500, help: "How many pairs of friends.")
+        static let victims = Setting(
+            option: "victims",
+            default: "media,streaks,gateway,nats",
+            help: "Who is killed, in turn: media, streaks, gateway, nats, postgres."
+        )
+        static let binaries = Setting<String>(
+            option: "binaries",
+            default: nil,
+            help: "Folder of the executables; that of this one when absent."
+        )
+        static let logs = Setting(
+            option: "logs",
+            default: ".run/chaos",
+            help: "Folder that takes the logs when something is wrong."
+        )
+        static let spoil = Setting(
+            option: "spoil",
+            default: false,
+            help: "Loses, doubles and leaves something behind at the end: the run must notice."
+        )
+        static let all: [any AnySetting] = [kills, seed, pairs, victims, binaries, logs, spoil]
+    }
+
+    /// - Throws: `Settings.Invalid`.
+    private init(_ options: Settings) throws {
+        kills = try options.get(Option.kills)
+        seed = try options.get(Option.seed)
+        pairs = try options.get(Option.pairs)
+        let victims = try options.get(Option.victims).split(separator: ",", omittingEmptySubsequences: false)
+        chosen = victims.compactMap { Victim(rawValue: String($0)) }
+        guard chosen.count == victims.count else {
+            throw Option.victims.invalid("must be some of \(Victim.allCases.map(\.rawValue).joined(separator: ",")).")
+        }
+        binaries = try options.find(Option.binaries)
+        logs = try options.get(Option.logs)
+        spoil = try options.get(Option.spoil)
+    }
+
+    private func run() async throws -> ProgramCommand.Outcome {
+        let signals = try StopSignals()
         let hunt = Task { try await killAndCompare() }
         // The system that it has started ends with it, and the folder is removed.
         let stopping = Task {
@@ -42,12 +80,12 @@ struct Chaos: AsyncParsableCommand {
             hunt.cancel()
         }
         defer { stopping.cancel() }
-        do { try await hunt.value } catch  where hunt.isCancelled {
+        do { return try await hunt.value } catch  where hunt.isCancelled {
             throw ChaosSystem.Failure(description: "stopped by a signal before its end")
         }
     }
 
-    private func killAndCompare() async throws {
+    private func killAndCompare() async throws -> ProgramCommand.Outcome {
         let started = ContinuousClock.now
         let folder = try makeTemporaryFolder("streaksnap-chaos-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -73,9 +111,9 @@ struct Chaos: AsyncParsableCommand {
         )
         Console.out(report.text)
         guard outcome.violations.isEmpty else {
-            Console.out("the logs are in \(try keepLogs(of: system))\n")
-            throw ExitCode(1)
+            return .init("the logs are in \(try keepLogs(of: system))\n", exitCode: 1)
         }
+        return .init("")
     }
 
     /// What came of it.

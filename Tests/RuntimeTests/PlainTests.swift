@@ -24,69 +24,75 @@ struct SettingsTests {
         return path
     }
 
-    private func settings(_ arguments: [String] = [], _ environment: [String: String] = [:]) async throws -> Settings {
-        try await Settings(arguments: arguments, environment: environment, declared: declared)
+    private func settings(_ arguments: [String] = [], _ environment: [String: String] = [:]) throws -> Settings {
+        try Settings(arguments: arguments, environment: environment, declared: declared)
     }
 
-    @Test func `come from arguments before environment before file before default`() async throws {
+    @Test func `come from arguments before environment before file before default`() throws {
         let path = try file("{\"nats\": {\"url\": \"file\"}, \"database\": {\"pool\": 3}, \"dev\": {\"clock\": true}}")
         defer { try? FileManager.default.removeItem(atPath: path) }
-        #expect(try await settings().get(url) == "fallback")
-        let fromFile = try await settings(["--config", path])
+        #expect(try settings().get(url) == "fallback")
+        let fromFile = try settings(["--config", path])
         #expect(try fromFile.get(url) == "file")
         #expect(try fromFile.get(pool) == 3)
         #expect(try fromFile.get(flag))
         let environment = ["STREAKSNAP_CONFIG": path, "STREAKSNAP_NATS_URL": "environment", "NATS_URL": "not ours"]
-        #expect(try await settings([], environment).get(url) == "environment")
-        #expect(try await settings(["--nats-url", "argument"], environment).get(url) == "argument")
-        #expect(try await settings(["--nats-url=argument"], environment).get(url) == "argument")
-        #expect(try await settings(["--dev-clock"]).get(flag))
+        #expect(try settings([], environment).get(url) == "environment")
+        #expect(try settings(["--nats-url", "argument"], environment).get(url) == "argument")
+        #expect(try settings(["--nats-url=argument"], environment).get(url) == "argument")
+        #expect(try settings(["--dev-clock"]).get(flag))
     }
 
-    @Test func `A file that is no JSON object, or holds what is no setting, is refused by name`() async throws {
+    @Test func `a value may have commas, and of one that is given twice the last counts`() throws {
+        #expect(try settings(["--nats-url", "nats://a:1,nats://b:2"]).get(url) == "nats://a:1,nats://b:2")
+        #expect(try settings(["--nats-url=a", "--nats-url", "b"]).get(url) == "b")
+        #expect(try settings(["--dev-clock", "--dev-clock=off"]).get(flag) == false)
+    }
+
+    @Test func `A file that is no JSON object, or holds what is no setting, is refused by name`() throws {
         for text in ["", "[]", "1", "{\"nats\": {\"url\": [\"a\"]}}", "{\"nats\": {\"url\": null}}", "{\"nats\": "] {
             let path = try file(text)
             defer { try? FileManager.default.removeItem(atPath: path) }
-            let error = await #expect(throws: Settings.Invalid.self, "\(text)") { try await settings(["--config", path]) }
+            let error = #expect(throws: Settings.Invalid.self, "\(text)") { try settings(["--config", path]) }
             #expect(error?.description.contains(path) == true)
         }
-        await #expect(throws: Settings.Invalid.self) { try await settings(["--config", "/nowhere"]) }
+        #expect(throws: Settings.Invalid.self) { try settings(["--config", "/nowhere"]) }
         let dotted = try file("{\"nats.url\": \"dotted\", \"database\": {\"pool\": \"5\"}, \"unknown\": {}}")
         defer { try? FileManager.default.removeItem(atPath: dotted) }
-        let fromFile = try await settings(["--config", dotted])
+        let fromFile = try settings(["--config", dotted])
         #expect(try fromFile.get(url) == "dotted")
         #expect(try fromFile.get(pool) == 5)
     }
 
-    @Test func `Secrets come from files, without the line break an editor leaves`() async throws {
+    @Test func `Secrets come from files, without the line break an editor leaves`() throws {
         let path = try file("p ass\n")
         defer { try? FileManager.default.removeItem(atPath: path) }
-        #expect(try await settings(["--nats-password-file", path]).get(secret) == "p ass")
-        #expect(try await settings([], ["STREAKSNAP_NATS_PASSWORD_FILE": path]).get(secret) == "p ass")
-        let missing = try await settings(["--nats-password-file", "/nowhere"])
+        #expect(try settings(["--nats-password-file", path]).get(secret) == "p ass")
+        #expect(try settings([], ["STREAKSNAP_NATS_PASSWORD_FILE": path]).get(secret) == "p ass")
+        let missing = try settings(["--nats-password-file", "/nowhere"])
         #expect(throws: Settings.Invalid.self) { try missing.get(secret) }
     }
 
     @Test(arguments: [["--nats-ulr", "x"], ["stray"], ["--nats-url", "a", "b"]])
-    func `Unknown and stray arguments are refused by name`(arguments: [String]) async {
-        let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
+    func `Unknown and stray arguments are refused by name`(arguments: [String]) {
+        let error = #expect(throws: Settings.Invalid.self) { try settings(arguments) }
         #expect(error?.description.contains("--help") == true)
     }
 
     @Test(arguments: [
         ["--nats-url"], ["--nats-url", "--dev-clock"], ["--dev-clock", "--nats-url"], ["--nats-password-file"],
         ["--database-pool", "3", "--nats-url"], ["--nats-url", "x", "--config"],
-    ]) func `A setting without its value is refused by name`(arguments: [String]) async {
-        let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
+    ]) func `A setting without its value is refused by name`(arguments: [String]) {
+        let error = #expect(throws: Settings.Invalid.self) { try settings(arguments) }
         let name = arguments.last { $0 != "--dev-clock" } ?? ""
         #expect(error?.description.hasPrefix("\(name) needs a value") == true, "\(error?.description ?? "accepted")")
     }
 
-    @Test func `A switch needs no value, wherever it stands, and an empty value is one`() async throws {
-        #expect(try await settings(["--dev-clock", "--nats-url", "x"]).get(flag))
-        #expect(try await settings(["--nats-url", "x", "--dev-clock"]).get(flag))
-        #expect(try await settings(["--dev-clock", "false"]).get(flag) == false)
-        #expect(try await settings(["--nats-url="]).get(url) == "")
+    @Test func `A switch needs no value, wherever it stands, and an empty value is one`() throws {
+        #expect(try settings(["--dev-clock", "--nats-url", "x"]).get(flag))
+        #expect(try settings(["--nats-url", "x", "--dev-clock"]).get(flag))
+        #expect(try settings(["--dev-clock", "false"]).get(flag) == false)
+        #expect(try settings(["--nats-url="]).get(url) == "")
     }
 
     @Test func `Only settings that must be alike everywhere have a fingerprint, which differs with the value`() {
@@ -101,23 +107,23 @@ struct SettingsTests {
         #expect(fingerprints([:]).isEmpty)
     }
 
-    @Test func `A share is a number wherever it comes from`() async throws {
+    @Test func `A share is a number wherever it comes from`() throws {
         let setting = Setting("trace.sample-ratio", default: 1.0, help: "Share.")
         for (arguments, environment, expected) in [
             ([], [:], 1.0), (["--trace-sample-ratio", "0.25"], [:], 0.25), ([], ["STREAKSNAP_TRACE_SAMPLE_RATIO": "0"], 0.0),
         ] as [([String], [String: String], Double)] {
-            let settings = try await Settings(arguments: arguments, environment: environment, declared: [setting])
+            let settings = try Settings(arguments: arguments, environment: environment, declared: [setting])
             #expect(try settings.get(setting) == expected)
         }
         let path = try file("{\"trace\": {\"sample-ratio\": 0.125}}")
         defer { try? FileManager.default.removeItem(atPath: path) }
-        #expect(try await Settings(arguments: ["--config", path], environment: [:], declared: [setting]).get(setting) == 0.125)
-        let wrong = try await Settings(arguments: ["--trace-sample-ratio", "half"], environment: [:], declared: [setting])
+        #expect(try Settings(arguments: ["--config", path], environment: [:], declared: [setting]).get(setting) == 0.125)
+        let wrong = try Settings(arguments: ["--trace-sample-ratio", "half"], environment: [:], declared: [setting])
         #expect(throws: Settings.Invalid.self) { try wrong.get(setting) }
     }
 
-    @Test func `A value of the wrong type, or a missing one, names the setting`() async throws {
-        let wrong = try await settings(["--database-pool", "many"], ["STREAKSNAP_DEV_CLOCK": "perhaps"])
+    @Test func `A value of the wrong type, or a missing one, names the setting`() throws {
+        let wrong = try settings(["--database-pool", "many"], ["STREAKSNAP_DEV_CLOCK": "perhaps"])
         let error = #expect(throws: Settings.Invalid.self) { try wrong.get(pool) }
         #expect(error?.description.contains("--database-pool") == true)
         #expect(error?.description.contains("STREAKSNAP_DATABASE_POOL") == true)
@@ -137,7 +143,7 @@ struct SettingsTests {
         for url in ["nats://a:4222", "tls://user:word@a:4222,nats://b:1, c:2", "a"] { #expect(try configuration(url).url == url) }
     }
 
-    @Test func `A value out of its range is refused before anything runs, and names the setting`() async throws {
+    @Test func `A value out of its range is refused before anything runs, and names the setting`() throws {
         for (key, values) in [
             ("database.pool", ["0", "201"]), ("database.statement-timeout", ["0", "-1"]), ("rpc.max-in-flight", ["0"]),
             ("admin.port", ["-1", "70000"]),
@@ -153,7 +159,7 @@ struct SettingsTests {
         #expect(throws: Settings.Invalid.self) { try wrong.checkAll() }
         let right = ["database.pool": "200", "admin.port": "", "nats.user": "x"]
         try Settings(values: right, declared: ServiceSettings.all).checkAll()
-        let file = await #expect(throws: Settings.Invalid.self) { try await settings(["--config", "/nowhere/it.json"], [:]) }
+        let file = #expect(throws: Settings.Invalid.self) { try settings(["--config", "/nowhere/it.json"], [:]) }
         #expect(file?.description == "The configuration file /nowhere/it.json (--config) cannot be read.")
     }
 

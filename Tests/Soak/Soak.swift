@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 import Kernel
 import Logging
@@ -6,41 +5,92 @@ import Processes
 import Runtime
 
 /// `deploy/dev soak`: a simulated time of many pairs and people through the real services, compared with the slow model (SD-5).
-@main
-struct Soak: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract:
-            "Plays random lives of pairs and people through streaks and billing and compares everything with the slow model."
-    )
+struct Soak: Sendable {
+    static let command = ProgramCommand(
+        "soak",
+        about: "plays random lives of pairs and people through streaks and billing and compares everything with the slow model",
+        settings: Option.all
+    ) { _, settings in
+        try await Soak(settings).run()
+    }
     private static let plans = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Plan/soak_plan.py").path
 
-    @Option(help: "How many pairs of friends.") var pairs = 1_000
-    @Option(help: "How many people with streaks of their own and circles.") var people = 1_000
-    @Option(help: "How many circles they are in.") var circles = 50
-    @Option(help: "How many people with habits.") var habitPeople = 300
-    @Option(help: "How many days of their lives.") var days = 365
-    @Option(help: "The same seed makes the same lives.") var seed = 1
-    @Option(help: "The first date, YYYY-MM-DD, not in the past; next New Year's Day when absent.") var from: String?
-    @Option(help: "Replicas of streaks.") var replicas = 1
-    @Option(help: "Folder of the executables; that of this one when absent.") var binaries: String?
-    @Option(help: "A plan to play instead of the one that these options make.") var plan: String?
-    @Option(help: "Folder that takes the history of each disagreement, and what the services logged.")
-    var histories = ".run/soak"
+    private let pairs: Int
+    private let people: Int
+    private let circles: Int
+    private let habitPeople: Int
+    private let days: Int
+    private let seed: Int
+    private let from: String?
+    private let replicas: Int
+    private let binaries: String?
+    private let plan: String?
+    private let histories: String
 
-    func validate() throws {
-        guard (1...100_000).contains(pairs) else { throw ValidationError("--pairs must be from 1 to 100000.") }
-        guard (0...100_000).contains(people) else { throw ValidationError("--people must be from 0 to 100000.") }
-        guard people == 0 || (1...people / 2).contains(circles) else {
-            throw ValidationError("--circles must be from 1 to half of --people.")
-        }
-        guard (0...100_000).contains(habitPeople) else { throw ValidationError("--habit-people must be from 0 to 100000.") }
-        guard (1...3_000).contains(days) else { throw ValidationError("--days must be from 1 to 3000.") }
-        guard (1...8).contains(replicas) else { throw ValidationError("--replicas must be from 1 to 8.") }
-        if let from, CalendarDate(from) == nil { throw ValidationError("--from must be a date, YYYY-MM-DD.") }
+    private enum Option {
+        static let pairs = Setting(option: "pairs", default: 1_000, in: 1...100_000, help: "How many pairs of friends.")
+        static let people = Setting(
+            option: "people",
+            default: 1_000,
+            in: 0...100_000,
+            help: "How many people with streaks of their own and circles."
+        )
+        static let circles = Setting(option: "circles", default: 50, help: "How many circles they are in.")
+        static let habitPeople = Setting(
+            option: "habit-people",
+            default: 300,
+            in: 0...100_000,
+            help: "How many people with habits."
+        )
+        static let days = Setting(option: "days", default: 365, in: 1...3_000, help: "How many days of their lives.")
+        static let seed = Setting(option: "seed", default: 1, help: "The same seed makes the same lives.")
+        static let from = Setting<String>(
+            option: "from",
+            default: nil,
+            help: "The first date, YYYY-MM-DD, not in the past; next New Year's Day when absent."
+        )
+        static let replicas = Setting(option: "replicas", default: 1, in: 1...8, help: "Replicas of streaks.")
+        static let binaries = Setting<String>(
+            option: "binaries",
+            default: nil,
+            help: "Folder of the executables; that of this one when absent."
+        )
+        static let plan = Setting<String>(
+            option: "plan",
+            default: nil,
+            help: "A plan to play instead of the one that these options make."
+        )
+        static let histories = Setting(
+            option: "histories",
+            default: ".run/soak",
+            help: "Folder that takes the history of each disagreement, and what the services logged."
+        )
+        static let all: [any AnySetting] = [
+            pairs, people, circles, habitPeople, days, seed, from, replicas, binaries, plan, histories,
+        ]
     }
 
-    func run() async throws {
-        let signals = await StopSignals()
+    /// - Throws: `Settings.Invalid`.
+    private init(_ options: Settings) throws {
+        pairs = try options.get(Option.pairs)
+        people = try options.get(Option.people)
+        circles = try options.get(Option.circles)
+        habitPeople = try options.get(Option.habitPeople)
+        days = try options.get(Option.days)
+        seed = try options.get(Option.seed)
+        from = try options.find(Option.from)
+        replicas = try options.get(Option.replicas)
+        binaries = try options.find(Option.binaries)
+        plan = try options.find(Option.plan)
+        histories = try options.get(Option.histories)
+        guard people == 0 || people > 1 && (1...people / 2).contains(circles) else {
+            throw Option.circles.invalid("must be from 1 to half of --people.")
+        }
+        if let from, CalendarDate(from) == nil { throw Option.from.invalid("must be a date, YYYY-MM-DD.") }
+    }
+
+    private func run() async throws -> ProgramCommand.Outcome {
+        let signals = try StopSignals()
         let simulation = Task { try await simulate() }
         // Its servers and services end with it: each is asked to, in order, and the folder is removed.
         let stopping = Task {
@@ -48,19 +98,19 @@ struct Soak: AsyncParsableCommand {
             simulation.cancel()
         }
         defer { stopping.cancel() }
-        do { try await simulation.value } catch  where simulation.isCancelled {
-            throw Failure(description: "stopped by a signal before its end")
+        do { return try await simulation.value } catch  where simulation.isCancelled {
+            throw ProgramCommand.Failure("stopped by a signal before its end")
         }
     }
 
-    private func simulate() async throws {
+    private func simulate() async throws -> ProgramCommand.Outcome {
         let started = ContinuousClock.now
         let first = from ?? "\(Zone.utc.date(at: SystemClock.now()).components.year + 1)-01-01"
         let folder = try makeTemporaryFolder("streaksnap-soak-", mode: 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if plan == nil {
             let planned = try await ask("write", first, to: "\(folder)/plan")
-            guard planned.status == 0 else { throw Failure(description: "there is no plan: \(planned.errors)") }
+            guard planned.status == 0 else { throw ProgramCommand.Failure("there is no plan: \(planned.errors)") }
         }
         let plan = try Plan(Data(contentsOf: URL(filePath: plan ?? "\(folder)/plan"), options: .mappedIfSafe))
         let size = "\(pairs) pairs, \(people) people, \(habitPeople) with habits, \(days) days from \(first), seed \(seed)"
@@ -82,7 +132,7 @@ struct Soak: AsyncParsableCommand {
         let isGood = await player.disagreements.isEmpty && failure == nil
         if !isGood { try keepLogs(of: folder) }
         if let failure { throw failure }
-        try await report(player, first, took: started.duration(to: .now))
+        return try await report(player, first, took: started.duration(to: .now))
     }
 
     private func keepLogs(of folder: String) throws {
@@ -107,7 +157,7 @@ struct Soak: AsyncParsableCommand {
         }
     }
 
-    private func report(_ player: Player, _ first: String, took: Duration) async throws {
+    private func report(_ player: Player, _ first: String, took: Duration) async throws -> ProgramCommand.Outcome {
         let (tally, disagreements) = (await player.tally, await player.disagreements)
         for disagreement in disagreements.prefix(20) {
             Console.out("DISAGREEMENT at \(disagreement.at)\(disagreement.run.map { ", streak \($0)" } ?? ""), seed \(seed)\n")
@@ -129,7 +179,7 @@ struct Soak: AsyncParsableCommand {
 
             """
         )
-        if !disagreements.isEmpty { throw ExitCode(1) }
+        return .init("", exitCode: disagreements.isEmpty ? 0 : 1)
     }
 
     /// Runs the planner; what it writes goes to `file`.
@@ -148,9 +198,5 @@ struct Soak: AsyncParsableCommand {
 
     private static var ownFolder: String {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-    }
-
-    private struct Failure: Error, CustomStringConvertible {
-        let description: String
     }
 }

@@ -1,60 +1,52 @@
-import ArgumentParser
 import AuthService
 import DevEnvironment
-import Kernel
 import Runtime
 
-/// Gives an account the rights of an administrator while `up` runs; the account's sessions end, since the role is in the token.
-struct MakeAdmin: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Make an account an administrator, while the system runs.")
+/// What an operator does with accounts and keys while `up` runs.
+enum AccountCommands {
+    /// Gives an account the rights of an administrator; the account's sessions end, since the role is in the token.
+    static let makeAdmin = ProgramCommand(
+        "make-admin",
+        words: "EMAIL",
+        about: "makes an account an administrator, while the system runs",
+        settings: [RunningFolder.option, remove]
+    ) { words, settings in
+        let text = try await AuthCommands.setAdmin(
+            email: words[0],
+            isAdmin: !(try settings.get(remove)),
+            databaseURL: try RunningFolder.environment(settings).postgresURL(of: "auth")
+        )
+        return .init(text + "\n")
+    }
 
-    @Argument(help: "The account's e-mail.") var email: String
-    @Option(help: "The folder that up runs on.") var data = ".run/data"
-    @Flag(help: "Take the rights away instead.") var remove = false
+    private static let remove = Setting(option: "remove", default: false, help: "Take the rights away instead.")
 
-    func run() async throws {
-        try await reporting {
-            try await AuthCommands.setAdmin(
-                email: email,
-                isAdmin: !remove,
-                databaseURL: try RunningEnvironment(dataFolder: data).postgresURL(of: "auth")
-            )
-        }
+    /// Removes the second factor of a user who has lost phone and recovery codes.
+    static let removeSecondFactor = ProgramCommand(
+        "remove-second-factor",
+        words: "EMAIL",
+        about: "removes a lost second factor, while the system runs",
+        settings: [RunningFolder.option]
+    ) { words, settings in
+        let url = try RunningFolder.environment(settings).postgresURL(of: "auth")
+        return .init(try await AuthCommands.removeSecondFactor(email: words[0], databaseURL: url) + "\n")
+    }
+
+    /// Adds a key that signs access tokens; what runs takes it up without a restart.
+    static let rotateKey = ProgramCommand(
+        "rotate-key",
+        about: "adds a new key that signs access tokens",
+        settings: [RunningFolder.option]
+    ) { _, settings in
+        .init(try AuthCommands.rotateKey(folder: try RunningFolder.environment(settings).tokenKeyFolder()) + "\n")
     }
 }
 
-/// Removes the second factor of a user who has lost phone and recovery codes, while `up` runs.
-struct RemoveSecondFactor: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove a lost second factor, while the system runs.")
+/// Where the `up` is that a command is about.
+enum RunningFolder {
+    static let option = Setting(option: "data", default: ".run/data", help: "The folder that up runs on.")
 
-    @Argument(help: "The account's e-mail.") var email: String
-    @Option(help: "The folder that up runs on.") var data = ".run/data"
-
-    func run() async throws {
-        try await reporting {
-            try await AuthCommands.removeSecondFactor(
-                email: email,
-                databaseURL: try RunningEnvironment(dataFolder: data).postgresURL(of: "auth")
-            )
-        }
-    }
-}
-
-/// Adds a key that signs access tokens; what runs takes it up without a restart.
-struct RotateKey: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add a new key that signs access tokens.")
-
-    @Option(help: "The folder that up runs on.") var data = ".run/data"
-
-    func run() async throws {
-        try await reporting { try AuthCommands.rotateKey(folder: try RunningEnvironment(dataFolder: data).tokenKeyFolder()) }
-    }
-}
-
-/// Says what was done, or what mends it.
-func reporting(_ body: () async throws -> String) async throws {
-    do { Console.out(try await body() + "\n") } catch {
-        Console.error("streaksnap: \((error as? ServiceError)?.message ?? "\(error)")\n")
-        throw ExitCode(1)
+    static func environment(_ settings: Settings) throws -> RunningEnvironment {
+        RunningEnvironment(dataFolder: try settings.get(option))
     }
 }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import DevEnvironment
 import FoundationEssentials
 import Glibc
@@ -13,13 +12,16 @@ extension FurtherServices {
             "JSON file that names services of other repositories: their users on the bus, streams and consumers; empty for none."
     )
 
+    /// The same as an option, for commands that take no settings.
+    static let option = Setting<String>(option: setting.key, default: nil, help: setting.help)
+
     /// Those of a file.
     ///
     /// - Parameter file: nil for the one that the environment names, if it does.
-    /// - Throws: `DevEnvironmentError`.
-    static func given(_ file: String?) throws(DevEnvironmentError) -> FurtherServices {
+    /// - Throws: `Settings.Invalid`.
+    static func given(_ file: String?) throws -> FurtherServices {
         let file = file ?? Console.environment()[setting.environmentName] ?? ""
-        return file.isEmpty ? .none : try FurtherServices(file: file)
+        do { return file.isEmpty ? .none : try FurtherServices(file: file) } catch { throw Settings.Invalid("\(error)") }
     }
 }
 
@@ -46,30 +48,18 @@ extension Plan {
 }
 
 /// Prints what an operator configures broker and database with, for the services of this repository and further ones.
-struct Render: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Print the broker's configuration or the script of the database's roles, with those of further services."
-    )
-
-    /// What there is to print.
-    enum Subject: String, ExpressibleByArgument, CaseIterable {
-        case broker
-        case roles
-    }
-
-    @Argument(help: "broker: a nats.conf like deploy/nats/nats.conf; roles: a script for psql like deploy/postgres/roles.sql.")
-    var subject: Subject
-    @Option(help: "JSON file that names the further services (deploy/docs/service-kit.md).") var services: String?
-
-    func run() throws {
-        let further: FurtherServices
-        do { further = try .given(services) } catch {
-            Console.error("streaksnap render: \(error)\n")
-            throw ExitCode(64)
-        }
-        switch subject {
-        case .broker: Console.out(NATSConfiguration.deployed(with: further).render())
-        case .roles: Console.out(PostgresRoles.script(services: BusPermissions.services + further.databases))
+enum Render {
+    static let command = ProgramCommand(
+        "render",
+        words: "broker|roles",
+        about: "prints a file like deploy/nats/nats.conf or deploy/postgres/roles.sql, with those of further services",
+        settings: [FurtherServices.option]
+    ) { words, settings in
+        let further = try FurtherServices.given(try settings.find(FurtherServices.option))
+        switch words[0] {
+        case "broker": return .init(NATSConfiguration.deployed(with: further).render())
+        case "roles": return .init(PostgresRoles.script(services: BusPermissions.services + further.databases))
+        default: throw Settings.Invalid("There is broker and roles to render, not “\(words[0])”.")
         }
     }
 }

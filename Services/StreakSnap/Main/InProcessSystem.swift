@@ -18,11 +18,11 @@ struct InProcessSystem: RunningSystem {
     static func start(_ plan: Plan, logger: Logger) async throws -> InProcessSystem {
         let metrics = Metrics()
         let hosts: [any Program] = [
-            try await make(AuthModule.self, plan, metrics), try await make(SocialModule.self, plan, metrics),
-            try await make(StreaksModule.self, plan, metrics), try await make(MediaModule.self, plan, metrics),
-            try await make(NotificationsModule.self, plan, metrics), try await make(BillingModule.self, plan, metrics),
+            try make(AuthModule.self, plan, metrics), try make(SocialModule.self, plan, metrics),
+            try make(StreaksModule.self, plan, metrics), try make(MediaModule.self, plan, metrics),
+            try make(NotificationsModule.self, plan, metrics), try make(BillingModule.self, plan, metrics),
         ]
-        let settings = try await settings("gateway", plan, GatewayHost.settings)
+        let settings = try settings("gateway", plan, GatewayHost.settings)
         let gateway = try GatewayHost(
             settings: settings,
             logger: try Logger(service: "gateway", settings: settings),
@@ -49,13 +49,12 @@ struct InProcessSystem: RunningSystem {
     }
 
     /// As the executable would read them from its environment.
-    private static func settings(_ name: String, _ plan: Plan, _ declared: [any AnySetting]) async throws -> Settings {
-        try await Settings(arguments: [], environment: plan.environment(of: name), declared: declared)
+    private static func settings(_ name: String, _ plan: Plan, _ declared: [any AnySetting]) throws -> Settings {
+        try Settings(arguments: [], environment: plan.environment(of: name), declared: declared)
     }
 
-    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) async throws -> any Program
-    {
-        let settings = try await settings(Module.name, plan, Module.settings)
+    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) throws -> any Program {
+        let settings = try settings(Module.name, plan, Module.settings)
         let logger = try Logger(service: Module.name, settings: settings)
         return try ServiceHost<Module>(settings: settings, logger: logger, metrics: metrics)
     }

@@ -86,10 +86,10 @@ struct Plan: Sendable {
     /// The settings of `up` itself.
     ///
     /// - Throws: `Settings.Invalid`.
-    static func settings(of options: Up) async throws -> Settings {
+    static func settings(of options: Up) throws -> Settings {
         var environment = inherited(options, PublicAddress(host: options.host, port: options.port))
         environment[variable("admin.port")] = options.adminPort.map(String.init) ?? Console.environment()[variable("admin.port")]
-        return try await Settings(arguments: [], environment: environment, declared: CommonSettings.process)
+        return try Settings(arguments: [], environment: environment, declared: CommonSettings.process)
     }
 
     private static func variable(_ key: String) -> String {

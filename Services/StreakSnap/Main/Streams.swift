@@ -1,7 +1,5 @@
-import ArgumentParser
 import Bus
 import DevEnvironment
-import Glibc
 import Kernel
 import Logging
 import Outbox
@@ -9,50 +7,38 @@ import Runtime
 import Tokens
 
 /// Makes the event streams and consumers of an installation whose services run apart; `up` does the same by itself.
-struct Streams: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Make the event streams and consumers on the broker, and with --watch make them again after a loss.",
-        discussion: "Run exactly one with --watch beside services that run apart. See streaksnap streams --settings."
-    )
-
-    @Flag(help: "Go on until SIGTERM, and make again what gets lost.") var watch = false
-    @Flag(name: .customLong("settings"), help: "Show the settings: arguments, environment variables, defaults.")
-    var showsSettings = false
-    @Argument(parsing: .allUnrecognized, help: "Settings, --nats-url and so on.") var settings: [String] = []
-
-    private static let declared: [any AnySetting] = [
-        CommonSettings.natsURL, CommonSettings.natsUser, CommonSettings.natsPassword, CommonSettings.streamReplicas,
-        CommonSettings.adminPort, CommonSettings.adminHost, CommonSettings.logLevel, CommonSettings.developmentClock,
-        FurtherServices.setting,
-    ]
-
-    func run() async throws {
-        if showsSettings {
-            return Console.out(
-                Settings.help(program: "streaksnap streams", about: "makes event streams and consumers", declared: Self.declared)
+enum Streams {
+    /// Exactly one runs with --watch beside services that run apart.
+    static let command = ProgramCommand(
+        "streams",
+        about: "makes the event streams and consumers on the broker, and with --watch makes them again after a loss",
+        settings: declared
+    ) { _, settings in
+        if try settings.get(showsSettings) {
+            return .init(
+                Settings.help(program: "streaksnap streams", about: "makes event streams and consumers", declared: declared)
             )
         }
-        do {
-            let settings = try await Settings(
-                arguments: settings,
-                environment: Console.environment(),
-                declared: Self.declared
-            )
-            try await provision(settings)
-        } catch let error as Settings.Invalid {
-            Console.error("streaksnap streams: \(error)\n")
-            throw ExitCode(64)
-        } catch let error as ServiceError {
+        do { try await provision(settings, watch: try settings.get(watch)) } catch let error as ServiceError {
             let hint = "Only the broker's user operator may make streams (--nats-user)."
-            Console.error("streaksnap streams: \(error.message) \(hint)\n")
-            throw ExitCode(1)
-        } catch {
-            Console.error("streaksnap streams: \(error)\n")
-            throw ExitCode(1)
+            throw ProgramCommand.Failure("\(error.message) \(hint)")
         }
+        return .init("")
     }
 
-    private func provision(_ settings: Settings) async throws {
+    private static let watch = Setting(
+        option: "watch",
+        default: false,
+        help: "Go on until SIGTERM, and make again what gets lost."
+    )
+    private static let showsSettings = Setting(option: "settings", default: false, help: "Show this, as --help does.")
+    private static let declared: [any AnySetting] = [
+        watch, showsSettings, CommonSettings.natsURL, CommonSettings.natsUser, CommonSettings.natsPassword,
+        CommonSettings.streamReplicas, CommonSettings.adminPort, CommonSettings.adminHost, CommonSettings.logLevel,
+        CommonSettings.developmentClock, FurtherServices.setting,
+    ]
+
+    private static func provision(_ settings: Settings, watch: Bool) async throws {
         let logger = try Logger(service: "streams", settings: settings)
         let file = try settings.get(FurtherServices.setting)
         let services = file.isEmpty ? .none : try FurtherServices(file: file)
@@ -77,7 +63,7 @@ struct Streams: AsyncParsableCommand {
             provisioner.isComplete && bus.isConnected
         }
         let watching = Task { await provisioner.watch() }
-        await StopSignals().first()
+        try await StopSignals().first()
         watching.cancel()
         await watching.value
         admin?.cancel()

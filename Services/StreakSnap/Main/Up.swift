@@ -1,4 +1,3 @@
-import ArgumentParser
 import DevEnvironment
 import Kernel
 import Logging
@@ -6,80 +5,129 @@ import Runtime
 import Synchronization
 
 /// Starts a private NATS and PostgreSQL and every service, and runs until it is stopped.
-struct Up: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Run every service against a private NATS and PostgreSQL that this command starts."
-    )
+struct Up: Sendable {
+    static let command = ProgramCommand(
+        "up",
+        about: "runs every service against a private NATS and PostgreSQL that this command starts",
+        settings: Option.all
+    ) { _, settings in
+        try await Up(settings).run()
+        return .init("")
+    }
 
-    @Option(help: "Port of the public API, 1 to 65535.") var port = 8080
-    @Option(
-        help: "IPv4 address of this machine that the public API listens on; 0.0.0.0 for all. Everything else stays on 127.0.0.1."
-    )
-    var host = PublicAddress.loopback
-    @Option(help: "Folder for everything that lasts.") var data = ".run/data"
-    @Option(help: "Port of NATS; a free one when absent.") var natsPort: UInt16?
-    @Option(help: "Port of PostgreSQL; a free one when absent.") var postgresPort: UInt16?
-    @Flag(help: "Run the seven executables as processes instead of in this one.") var separate = false
-    @Flag(help: "Let POST /api/dev/clock move the time of the whole environment.") var devClock = false
-    @Option(help: "Cost of password hashes, 4 to 14; 12 when absent.") var bcryptCost: Int?
-    @Option(help: "File that is written with the address when everything answers.") var readyFile: String?
-    @Option(help: "How much is logged; info when absent.") var logLevel: String?
-    @Option(
-        help:
-            "Port of /metrics, /healthz and /readyz; with --separate that of the gateway, the services take the next six. 0 means none."
-    )
-    var adminPort: Int?
-    @Option(
-        help:
-            "JSON file that names services of other repositories, which get users on the bus, roles in the database and consumers."
-    )
-    var services: String?
-    @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint: String?
+    let port: Int
+    let host: String
+    let data: String
+    let natsPort: UInt16?
+    let postgresPort: UInt16?
+    let separate: Bool
+    let devClock: Bool
+    let bcryptCost: Int?
+    let readyFile: String?
+    let logLevel: String?
+    let adminPort: Int?
+    let services: String?
+    let otlpEndpoint: String?
 
-    func validate() throws {
-        guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535, not \(port).") }
-        guard natsPort != 0, postgresPort != 0 else {
-            throw ValidationError("--nats-port and --postgres-port must be from 1 to 65535.")
-        }
+    private enum Option {
+        static let port = Setting(option: "port", default: 8080, in: 1...65_535, help: "Port of the public API.")
+        static let host = Setting(
+            option: "host",
+            default: PublicAddress.loopback,
+            help:
+                "IPv4 address of this machine that the public API listens on; 0.0.0.0 for all. Everything else stays on 127.0.0.1."
+        )
+        static let data = Setting(option: "data", default: ".run/data", help: "Folder for everything that lasts.")
+        static let natsPort = Setting<Int>(
+            option: "nats-port",
+            default: nil,
+            in: 1...65_535,
+            help: "Port of NATS; a free one when absent."
+        )
+        static let postgresPort = Setting<Int>(
+            option: "postgres-port",
+            default: nil,
+            in: 1...65_535,
+            help: "Port of PostgreSQL; a free one when absent."
+        )
+        static let separate = Setting(
+            option: "separate",
+            default: false,
+            help: "Run the seven executables as processes instead of in this one."
+        )
+        static let devClock = Setting(
+            option: "dev-clock",
+            default: false,
+            help: "Let POST /api/dev/clock move the time of the whole environment."
+        )
+        static let bcryptCost = Setting<Int>(
+            option: "bcrypt-cost",
+            default: nil,
+            help: "Cost of password hashes, 4 to 14; 12 when absent."
+        )
+        static let readyFile = Setting<String>(
+            option: "ready-file",
+            default: nil,
+            help: "File that is written with the address when everything answers."
+        )
+        static let logLevel = Setting<String>(option: "log-level", default: nil, help: "How much is logged; info when absent.")
+        static let adminPort = Setting<Int>(
+            option: "admin-port",
+            default: nil,
+            in: 0...65_535,
+            help:
+                "Port of /metrics, /healthz and /readyz; with --separate that of the gateway, the services take the next six. 0 means none."
+        )
+        static let otlpEndpoint = Setting<String>(
+            option: "otlp-endpoint",
+            default: nil,
+            help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318."
+        )
+        static let all: [any AnySetting] = [
+            port, host, data, natsPort, postgresPort, separate, devClock, bcryptCost, readyFile, logLevel, adminPort,
+            FurtherServices.option, otlpEndpoint,
+        ]
+    }
+
+    /// - Throws: `Settings.Invalid`.
+    private init(_ options: Settings) throws {
+        port = try options.get(Option.port)
+        host = try options.get(Option.host)
+        data = try options.get(Option.data)
+        natsPort = try options.find(Option.natsPort).map(UInt16.init)
+        postgresPort = try options.find(Option.postgresPort).map(UInt16.init)
+        separate = try options.get(Option.separate)
+        devClock = try options.get(Option.devClock)
+        bcryptCost = try options.find(Option.bcryptCost)
+        readyFile = try options.find(Option.readyFile)
+        logLevel = try options.find(Option.logLevel)
+        adminPort = try options.find(Option.adminPort)
+        services = try options.find(FurtherServices.option)
+        otlpEndpoint = try options.find(Option.otlpEndpoint)
         guard PublicAddress.isIPv4(host) else {
-            throw ValidationError("--host must be an IPv4 address of this machine, or 0.0.0.0 for all, not \(host).")
+            throw Option.host.invalid("must be an IPv4 address of this machine, or 0.0.0.0 for all, not \(host).")
         }
         let last = 65_535 - (separate ? Plan.services.count : 0)
         guard (0...last).contains(adminPort ?? 0) else {
-            throw ValidationError("--admin-port must be from 0 to \(last), not \(adminPort ?? 0).")
+            throw Option.adminPort.invalid("must be from 0 to \(last), not \(adminPort ?? 0).")
         }
     }
 
-    func run() async throws {
+    private func run() async throws {
         // NATS and PostgreSQL inherit both.
         Scheduling.preferThroughput()
         OpenFiles.allowMany()
-        let settings: Settings
-        let logger: Logger
-        let ports: Plan.Ports
-        let further: FurtherServices
-        do {
-            settings = try await Plan.settings(of: self)
-            logger = try Logger(service: "streaksnap", settings: settings)
-            ports = Plan.Ports(self, firstAdmin: try settings.get(CommonSettings.adminPort))
-            further = try .given(services)
-        } catch {
-            Console.error("streaksnap: \(error)\n")
-            throw ExitCode(64)
-        }
+        let settings = try Plan.settings(of: self)
+        let logger = try Logger(service: "streaksnap", settings: settings)
+        let ports = Plan.Ports(self, firstAdmin: try settings.get(CommonSettings.adminPort))
+        let further = try FurtherServices.given(services)
         var configuration = DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort)
         configuration.services = further
         let environment = DevEnvironment(configuration, logger: logger)
-        let stop = await StopRequest()
-        let endpoints: Endpoints
-        do {
-            // Before anything is started, which takes seconds.
-            try ports.check()
-            endpoints = try await environment.start()
-        } catch let error as DevEnvironmentError {
-            Console.error("streaksnap: \(error)\n")
-            throw ExitCode(1)
-        }
+        let stop = try StopRequest()
+        // Before anything is started, which takes seconds.
+        try ports.check()
+        let endpoints = try await environment.start()
         do {
             let plan = Plan(
                 endpoints: endpoints,
@@ -93,9 +141,8 @@ struct Up: AsyncParsableCommand {
         } catch is StopRequest.Came {
             // Before it was ready.
         } catch {
-            Console.error("streaksnap: could not start: \(error)\n")
             await environment.stop()
-            throw ExitCode(1)
+            throw ProgramCommand.Failure("could not start: \(error)")
         }
         await environment.stop()
     }
@@ -166,8 +213,8 @@ private final class StopRequest: Sendable {
     private let hasCome = Atomic(false)
     private let (ends, end) = AsyncStream.makeStream(of: Void.self)
 
-    init() async {
-        let signals = await StopSignals()
+    init() throws {
+        let signals = try StopSignals()
         Task { [self] in
             await signals.first()
             hasCome.store(true, ordering: .relaxed)

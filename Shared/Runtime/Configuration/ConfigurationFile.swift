@@ -1,10 +1,6 @@
-internal import Configuration
 internal import FoundationEssentials
 
 /// The JSON file of `--config`: objects within objects, whose keys joined by dots are the settings' keys.
-///
-/// Read here rather than by swift-configuration's own JSON provider: that one needs the whole of Foundation, whose ICU costs every
-/// process 8 MB.
 struct ConfigurationFile {
     /// Every value as text, by its key.
     let values: [String: String]
@@ -17,18 +13,6 @@ struct ConfigurationFile {
         var values: [String: String] = [:]
         Self.collect(root, prefix: "", into: &values)
         self.values = values
-    }
-
-    var provider: InMemoryProvider {
-        InMemoryProvider(
-            name: "file",
-            values: Dictionary(
-                values.map { key, value in
-                    (AbsoluteConfigKey(key.split(separator: ".").map(String.init)), ConfigValue(.string(value), isSecret: false))
-                },
-                uniquingKeysWith: { first, _ in first }
-            )
-        )
     }
 
     private static func collect(_ nodes: [String: Node], prefix: String, into values: inout [String: String]) {

@@ -13,6 +13,8 @@ public struct Setting<Value: SettingValue>: Sendable {
     public let isSecret: Bool
     /// The same in every process that has it: gateways compare what processes say of it (`Settings.fingerprints`).
     public let isShared: Bool
+    /// An argument of a command alone: neither the environment nor the file is asked for it.
+    public let isOption: Bool
     /// What a value must be beyond its type; nil when each will do.
     let bounds: Bounds?
 
@@ -24,21 +26,42 @@ public struct Setting<Value: SettingValue>: Sendable {
 
     /// Declares a setting.
     public init(_ key: String, default defaultValue: Value?, isSecret: Bool = false, isShared: Bool = false, help: String) {
-        self.key = key
-        self.help = help
-        self.defaultValue = defaultValue
-        self.isSecret = isSecret
-        self.isShared = isShared
-        bounds = nil
+        self.init(key, defaultValue, isSecret: isSecret, isShared: isShared, isOption: false, bounds: nil, help: help)
     }
 
     /// Declares a setting whose value lies in a range.
     public init(_ key: String, default defaultValue: Value?, in range: ClosedRange<Value>, help: String) where Value: Comparable {
-        self.key = key
-        self.help = help
-        self.defaultValue = defaultValue
-        (isSecret, isShared) = (false, false)
-        bounds = Bounds(text: "from \(range.lowerBound) to \(range.upperBound)") { range.contains($0) }
+        self.init(key, defaultValue, isSecret: false, isShared: false, isOption: false, bounds: Bounds(range), help: help)
+    }
+
+    /// Declares an option of a command: `ready-file` is `--ready-file`, and has no variable.
+    public init(option name: String, default defaultValue: Value?, help: String) {
+        self.init(name, defaultValue, isSecret: false, isShared: false, isOption: true, bounds: nil, help: help)
+    }
+
+    /// Declares an option of a command whose value lies in a range.
+    public init(option name: String, default defaultValue: Value?, in range: ClosedRange<Value>, help: String)
+    where Value: Comparable {
+        self.init(name, defaultValue, isSecret: false, isShared: false, isOption: true, bounds: Bounds(range), help: help)
+    }
+
+    private init(
+        _ key: String,
+        _ defaultValue: Value?,
+        isSecret: Bool,
+        isShared: Bool,
+        isOption: Bool,
+        bounds: Bounds?,
+        help: String
+    ) {
+        (self.key, self.defaultValue, self.help, self.bounds) = (key, defaultValue, help, bounds)
+        (self.isSecret, self.isShared, self.isOption) = (isSecret, isShared, isOption)
+    }
+}
+
+extension Setting.Bounds where Value: Comparable {
+    init(_ range: ClosedRange<Value>) {
+        self.init(text: "from \(range.lowerBound) to \(range.upperBound)") { range.contains($0) }
     }
 }
 
@@ -50,6 +73,8 @@ public protocol AnySetting: Sendable {
     var help: String { get }
     /// Never shown, and readable from a file.
     var isSecret: Bool { get }
+    /// An argument of a command alone.
+    var isOption: Bool { get }
     /// The default as text; nil when there is none.
     var defaultText: String? { get }
     /// Whether it is a switch that needs no value.
@@ -73,8 +98,8 @@ extension AnySetting {
     public var environmentName: String {
         "STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
     }
-    /// Both names, as errors say them.
-    public var names: String { "\(argument) (or \(environmentName))" }
+    /// All its names, as errors say them.
+    public var names: String { isOption ? argument : "\(argument) (or \(environmentName))" }
 
     /// The error for a value that cannot be used.
     ///

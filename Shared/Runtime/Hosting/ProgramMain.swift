@@ -2,7 +2,6 @@ internal import Bus
 private import Glibc
 internal import Kernel
 public import Logging
-internal import UnixSignals
 
 /// One running process of an executable: a replica of a service, or a gateway.
 public protocol Program: Sendable {
@@ -34,47 +33,6 @@ extension Program {
     public static var commands: [ProgramCommand] { [] }
 }
 
-/// Something an operator does with an executable besides running it: `streaks declare-outage FROM UNTIL`.
-public struct ProgramCommand: Sendable {
-    /// The first word of the command line.
-    public let name: String
-    /// Its lines in `--help`.
-    public let help: String
-    /// The settings it needs, as arguments after its words.
-    public let settings: [any AnySetting]
-    /// Does it.
-    public let run: @Sendable (_ words: [String], Settings) async throws -> Outcome
-
-    /// What came of it.
-    public struct Outcome: Sendable {
-        /// For standard output.
-        public var output: String
-        /// 0 for success.
-        public var exitCode: Int32
-
-        /// An outcome; a success unless said otherwise.
-        public init(_ output: String, exitCode: Int32 = 0) {
-            self.output = output
-            self.exitCode = exitCode
-        }
-    }
-
-    /// A command.
-    ///
-    /// - Parameter run: gets the words after its name; throws `Settings.Invalid` for words it does not know.
-    public init(
-        _ name: String,
-        help: String,
-        settings: [any AnySetting],
-        run: @escaping @Sendable (_ words: [String], Settings) async throws -> Outcome
-    ) {
-        self.name = name
-        self.help = help
-        self.settings = settings
-        self.run = run
-    }
-}
-
 /// The body of an executable.
 public enum ProgramMain {
     /// Runs one process until SIGTERM or SIGINT, then stops it; or does the command that the arguments name. Exits 0 after a clean stop, 64
@@ -82,7 +40,7 @@ public enum ProgramMain {
     public static func run<P: Program>(_: P.Type) async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let command = P.commands.first(where: { $0.name == arguments.first }) {
-            return await run(command, Array(arguments.dropFirst()), of: P.name)
+            return await run(command, Array(arguments.dropFirst()), as: "\(P.name) \(command.name)")
         }
         if arguments.contains("--help") {
             let commands = P.commands.isEmpty ? "" : "\nCommands:\n\n" + P.commands.map(\.help).joined()
@@ -90,13 +48,34 @@ public enum ProgramMain {
         }
         if arguments.contains("--version") { return Console.out(P.version + "\n") }
         await exiting(P.name, failure: "could not start") {
-            let settings = try await Settings(
-                arguments: arguments,
-                environment: Console.environment(),
-                declared: P.settings
-            )
+            let settings = try Settings(arguments: arguments, environment: Console.environment(), declared: P.settings)
             try await serve(P.self, settings)
         }
+    }
+
+    /// Does the command that the first argument names, of a program that can do nothing else. Exits 0 after a success, 64 for what it does
+    /// not understand, 1 for a failure, else as the command says.
+    public static func run(_ name: String, about: String, version: String, commands: [ProgramCommand]) async {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        // `help up` is `up --help`.
+        if arguments.first == "help" { arguments = arguments.dropFirst().prefix(1) + ["--help"] }
+        if let command = commands.first(where: { $0.name == arguments.first }) {
+            return await run(command, Array(arguments.dropFirst()), as: "\(name) \(command.name)")
+        }
+        switch arguments.first {
+        case nil, "--help", "-h":
+            let lines = "\(name): \(about)\n\nCommands; \(name) COMMAND --help lists the options of one:\n\n"
+            Console.out(lines + commands.map(\.help).joined())
+        case "--version": Console.out(version + "\n")
+        case let word?:
+            Console.error("\(name): There is no command “\(word)”; \(name) --help lists the commands.\n")
+            exit(64)
+        }
+    }
+
+    /// Does the only thing that a program can do; its arguments follow the program's name at once.
+    public static func run(_ command: ProgramCommand) async {
+        await run(command, Array(CommandLine.arguments.dropFirst()), as: command.name)
     }
 
     private static func serve<P: Program>(_: P.Type, _ settings: Settings) async throws {
@@ -111,29 +90,32 @@ public enum ProgramMain {
         let own = metrics.labelled([("service", P.name)])
         let admin = try await AdminServer.start(settings, metrics: own, logger: logger) { program.isReady }
         try await program.start()
-        await StopSignals().first()
+        try await StopSignals().first()
         await program.stop()
         admin?.cancel()
     }
 
-    private static func run(_ command: ProgramCommand, _ arguments: [String], of program: String) async {
-        let words = Array(arguments.prefix { !$0.hasPrefix("--") })
-        await exiting("\(program) \(command.name)", failure: nil) {
-            let settings = try await Settings(
-                arguments: Array(arguments.dropFirst(words.count)),
-                environment: Console.environment(),
-                declared: command.settings
-            )
-            let outcome = try await command.run(words, settings)
+    private static func run(_ command: ProgramCommand, _ arguments: [String], as title: String) async {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.out(command.helpPage(title)) }
+        await exiting(title, failure: nil, usage: command.usage(title)) {
+            let given = try GivenArguments(arguments, declared: command.settings, takesWords: true)
+            let settings = try Settings(given, environment: Console.environment(), declared: command.settings)
+            try command.check(given.words)
+            let outcome = try await command.run(given.words, settings)
             Console.out(outcome.output)
             if outcome.exitCode != 0 { exit(outcome.exitCode) }
         }
     }
 
     /// Says on standard error what went wrong, and ends the process.
-    private static func exiting(_ name: String, failure: String?, _ body: () async throws -> Void) async {
+    private static func exiting(
+        _ name: String,
+        failure: String?,
+        usage: String? = nil,
+        _ body: () async throws -> Void
+    ) async {
         do { try await body() } catch let error as Settings.Invalid {
-            Console.error("\(name): \(error)\n")
+            Console.error("\(name): \(error)\n\(usage.map { "Usage: \($0); --help says more.\n" } ?? "")")
             exit(64)
         } catch let error as BusConnectionError where !error.isPassing {
             // 1 and not 64: while passwords are changed, the broker's may be the new one already, or still the old one.
@@ -143,31 +125,6 @@ public enum ProgramMain {
             Console.error("\(name): \(failure.map { "\($0): " } ?? "")\((error as? ServiceError)?.message ?? "\(error)")\n")
             exit(1)
         }
-    }
-
-}
-
-/// SIGTERM, SIGINT, and SIGHUP of a terminal that is closed, which ask a program to stop. Under `nohup` SIGHUP stays ignored.
-public struct StopSignals: Sendable {
-    private let signals: UnixSignalsSequence
-
-    /// From now on these signals do not end the process, but `first` returns. To be made before the program says that it runs.
-    public init() async {
-        signals =
-            Self.ignoresHangUp
-            ? await UnixSignalsSequence(trapping: .sigterm, .sigint)
-            : await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
-    }
-
-    private static var ignoresHangUp: Bool {
-        var action = sigaction()
-        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-    }
-
-    /// Returns at the first signal, also at one that came since the trap was set. To be called once.
-    public func first() async {
-        for await _ in signals { return }
     }
 }
 

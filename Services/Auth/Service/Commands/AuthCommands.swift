@@ -10,44 +10,26 @@ internal import ServiceRuntime
 /// `auth remove-second-factor EMAIL`.
 public enum AuthCommands {
     static let all = [
-        ProgramCommand(
-            "rotate-key",
-            help: "    rotate-key                  adds a signing key\n",
-            settings: AuthModule.settings
-        ) { words, settings in
-            guard words.isEmpty else { throw Settings.Invalid("Nothing follows rotate-key but settings.") }
-            return .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
+        ProgramCommand("rotate-key", about: "adds a signing key", settings: AuthModule.settings) { _, settings in
+            .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
         },
-        setAdmin("make-admin", help: "    make-admin EMAIL            makes a user an administrator\n", isAdmin: true),
-        setAdmin(
-            "remove-admin",
-            help: "    remove-admin EMAIL          makes an administrator an ordinary user again\n",
-            isAdmin: false
-        ),
+        setAdmin("make-admin", about: "makes a user an administrator", isAdmin: true),
+        setAdmin("remove-admin", about: "makes an administrator an ordinary user again", isAdmin: false),
         ProgramCommand(
             "remove-second-factor",
-            help: "    remove-second-factor EMAIL  removes a second factor whose phone and recovery codes are lost\n",
+            words: "EMAIL",
+            about: "removes a second factor whose phone and recovery codes are lost",
             settings: AuthModule.settings
         ) { words, settings in
-            let email = try email(words, of: "remove-second-factor")
             let url = try settings.get(ServiceSettings.databaseURL)
-            return .init(try await removeSecondFactor(email: email, databaseURL: url) + "\n")
+            return .init(try await removeSecondFactor(email: words[0], databaseURL: url) + "\n")
         },
     ]
 
-    /// - Throws: `Settings.Invalid` when anything but one word follows the command.
-    private static func email(_ words: [String], of command: String) throws -> String {
-        guard let email = words.first, words.count == 1 else {
-            throw Settings.Invalid("The account's e-mail is missing: auth \(command) EMAIL.")
-        }
-        return email
-    }
-
-    private static func setAdmin(_ name: String, help: String, isAdmin: Bool) -> ProgramCommand {
-        ProgramCommand(name, help: help, settings: AuthModule.settings) { words, settings in
-            let email = try email(words, of: name)
+    private static func setAdmin(_ name: String, about: String, isAdmin: Bool) -> ProgramCommand {
+        ProgramCommand(name, words: "EMAIL", about: about, settings: AuthModule.settings) { words, settings in
             let url = try settings.get(ServiceSettings.databaseURL)
-            return .init(try await setAdmin(email: email, isAdmin: isAdmin, databaseURL: url) + "\n")
+            return .init(try await setAdmin(email: words[0], isAdmin: isAdmin, databaseURL: url) + "\n")
         }
     }
 

@@ -14,10 +14,9 @@ enum MediaCommands {
     /// Ends with 0 when blobs and rows agree, 2 when they do not.
     static let checkBlobs = ProgramCommand(
         "check-blobs",
-        help: "    check-blobs [--older-than MINUTES]\n                                compares the blob store with the tables\n",
+        about: "compares the blob store with the tables, but for what is younger than --older-than MINUTES",
         settings: MediaModule.settings + [minutes]
-    ) { words, settings in
-        guard words.isEmpty else { throw Settings.Invalid("Nothing follows check-blobs but settings.") }
+    ) { _, settings in
         let age = try settings.get(minutes)
         guard (0...1_000_000).contains(age) else { throw Settings.Invalid("--older-than takes a number of minutes.") }
         let result = try await check(settings, olderThan: .minutes(Int64(age)))

@@ -1,4 +1,3 @@
-import ArgumentParser
 import DevEnvironment
 import Dispatch
 import FoundationEssentials
@@ -8,37 +7,54 @@ import Runtime
 import Synchronization
 
 /// Gives tests of apps, in any language, private systems with stand-ins for everything outside (`deploy/docs/test-kit.md`).
-struct TestEnvironment: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "test-environment",
-        abstract: "Give tests of apps private systems: a clock to move, people in bulk, stand-ins, faults.",
-        discussion:
-            "Writes the address of its control API, JSON in one line, when it is ready. Ends when its standard input ends."
-    )
-
-    @Option(help: "Worlds that are started before a test asks, 0 to 16.") var worldsKeptWarm = 2
-    @Option(help: "Folder for everything; a temporary one when absent.") var data: String?
-    @Option(help: "How much is logged, into logs/worlds.log of the folder.") var logLevel = "error"
-
-    func validate() throws {
-        guard (0...16).contains(worldsKeptWarm) else {
-            throw ValidationError("--worlds-kept-warm must be from 0 to 16, not \(worldsKeptWarm).")
-        }
-        guard Logger.Level(rawValue: logLevel) != nil else {
-            throw ValidationError("--log-level must be trace, debug, info, notice, warning, error or critical, not \(logLevel).")
-        }
+struct TestEnvironment: Sendable {
+    static let command = ProgramCommand(
+        "test-environment",
+        about: "gives tests of apps private systems, until its standard input ends",
+        settings: [keptWarm, folder, level]
+    ) { _, settings in
+        try await TestEnvironment(settings).run()
+        return .init("")
     }
 
-    func run() async throws {
+    private static let keptWarm = Setting(
+        option: "worlds-kept-warm",
+        default: 2,
+        in: 0...16,
+        help: "Worlds that are started before a test asks."
+    )
+    private static let folder = Setting<String>(
+        option: "data",
+        default: nil,
+        help: "Folder for everything; a temporary one when absent."
+    )
+    private static let level = Setting(
+        option: "log-level",
+        default: "error",
+        help: "How much is logged, into logs/worlds.log of the folder."
+    )
+
+    private let worldsKeptWarm: Int
+    private let data: String?
+    private let logger: Logger
+
+    /// - Throws: `Settings.Invalid`.
+    private init(_ settings: Settings) throws {
+        worldsKeptWarm = try settings.get(Self.keptWarm)
+        data = try settings.find(Self.folder)
+        let text = try settings.get(Self.level)
+        guard let level = Logger.Level(rawValue: text) else {
+            throw Self.level.invalid("must be trace, debug, info, notice, warning, error or critical, not \(text).")
+        }
+        logger = Logger(label: "test-environment") { JSONLogHandler(service: $0, level: level) }
+    }
+
+    private func run() async throws {
         // Before anything is started: its end may come at any time.
-        let end = await EndOfTests()
+        let end = try EndOfTests()
         Scheduling.preferThroughput()
         OpenFiles.allowMany()
-        let folder: TestFolder
-        do { folder = try TestFolder(named: data) } catch {
-            Console.error("streaksnap test-environment: \(error)\n")
-            throw ExitCode(1)
-        }
+        let folder = try TestFolder(named: data)
         var environment: DevEnvironment?
         do {
             let started = try self.environment(in: folder)
@@ -48,10 +64,9 @@ struct TestEnvironment: AsyncParsableCommand {
             Console.out(try await serve(endpoints, folder))
         } catch {
             LogFile.end()
-            Console.error("streaksnap test-environment: could not start: \(error)\n")
             await environment?.stop()
             folder.remove()
-            throw ExitCode(1)
+            throw ProgramCommand.Failure("could not start: \(error)")
         }
         await end.wait()
         await environment?.stop()
@@ -81,11 +96,6 @@ struct TestEnvironment: AsyncParsableCommand {
         )
         configuration.privateAccounts = Worlds.accounts
         return DevEnvironment(configuration, logger: logger)
-    }
-
-    private var logger: Logger {
-        let level = Logger.Level(rawValue: logLevel) ?? .error
-        return Logger(label: "test-environment") { JSONLogHandler(service: $0, level: level) }
     }
 
     /// Starts the control API and the first worlds.
@@ -129,8 +139,8 @@ private final class FoundWorlds: Sendable {
 private struct EndOfTests: Sendable {
     private let over: AsyncStream<Void>
 
-    init() async {
-        let signals = await StopSignals()
+    init() throws {
+        let signals = try StopSignals()
         let (over, end) = AsyncStream.makeStream(of: Void.self)
         self.over = over
         Task {

@@ -10,35 +10,24 @@ public enum StreaksCommands {
     static let all = [
         ProgramCommand(
             "declare-outage",
-            help: """
-                    declare-outage FROM UNTIL [REASON]
-                                                declares a time in which nothing could be posted; 2026-05-04T20:00:00Z
-
-                """,
+            words: "FROM UNTIL [REASON]",
+            about: "declares a time in which nothing could be posted; 2026-05-04T20:00:00Z",
             settings: ServiceSettings.all
         ) { words, settings in
-            guard words.count == 2 || words.count == 3 else {
-                throw Settings.Invalid("Say from when until when: streaks declare-outage FROM UNTIL [REASON].")
-            }
             let url = try settings.get(ServiceSettings.databaseURL)
             let reason = words.count == 3 ? words[2] : ""
             return .init(try await declareOutage(from: words[0], until: words[1], reason: reason, databaseURL: url) + "\n")
         },
-        ProgramCommand(
-            "outages",
-            help: "    outages                     lists the declared outages\n",
-            settings: ServiceSettings.all
-        ) { words, settings in
-            guard words.isEmpty else { throw Settings.Invalid("Nothing follows outages but settings.") }
-            return .init(try await outages(databaseURL: try settings.get(ServiceSettings.databaseURL)) + "\n")
+        ProgramCommand("outages", about: "lists the declared outages", settings: ServiceSettings.all) { _, settings in
+            .init(try await outages(databaseURL: try settings.get(ServiceSettings.databaseURL)) + "\n")
         },
         ProgramCommand(
             "replay",
-            help: "    replay FILE                 plays a file of cases against the streak engine\n",
+            words: "FILE",
+            about: "plays a file of cases against the streak engine",
             settings: []
         ) { words, _ in
-            guard let file = words.first, words.count == 1 else { throw Settings.Invalid("Say which file: streaks replay FILE.") }
-            let (output, exitCode) = await CaseReplay().run(file: file)
+            let (output, exitCode) = await CaseReplay().run(file: words[0])
             return .init(output, exitCode: exitCode)
         },
     ]

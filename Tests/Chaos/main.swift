@@ -1,0 +1,3 @@
+import Runtime
+
+await ProgramMain.run(Chaos.command)
