@@ -107,8 +107,6 @@ let computing = ["Domain", "Images", "Kernel", "MediaService", "StreaksDomain", 
 
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nio = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { Target.Dependency.product(name: $0, package: "swift-nio") }
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 
@@ -120,6 +118,7 @@ let cLibraries: [Target] =
         system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        .target(name: "COpenSSL", path: "Shared/COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CVips", path: "Shared/CVips"), .target(name: "CBoundedProcess", path: "Shared/CBoundedProcess"),
         .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
@@ -144,20 +143,20 @@ let sharedModules: [Target] = [
     // Apart from Runtime: a gateway has no database.
     shared(
         "ServiceRuntime",
-        ["Kernel", "Wire", "Loop", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
+        ["Kernel", "Wire", "Loop", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, "Cryptography"],
         resources: [.embedInCode("Migrations")]
     ),
-    shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
+    shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", "Cryptography", logging]),
     // Not in Runtime: only who stores blobs pays for libcurl.
     shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
-    shared("WorkPool", ["Kernel"]), shared("Gzip", ["CZlib"]), shared("Zip", ["CZlib"]),
+    shared("Cryptography", ["COpenSSL"]), shared("WorkPool", ["Kernel"]), shared("Gzip", ["CZlib"]), shared("Zip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]), shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
-    shared("Videos", ["Kernel", "WorkPool", "CBoundedProcess", crypto, logging]),
+    shared("Videos", ["Kernel", "WorkPool", "CBoundedProcess", "Cryptography", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
-    shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
+    shared("Tokens", ["Bus", "Kernel", "Cryptography"]),
     shared("Processes", ["CSpawn"]),
-    shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
+    shared("DevEnvironment", ["Kernel", "Processes", "Cryptography", logging]),
     shared("ServiceKit", kit.map { .byName(name: $0) }),
     shared("ServiceKitTesting", ["ServiceKit", "TestSupport", "DevEnvironment"]),
     shared("StreakSnapClient", not: ["README.md", "API.txt"]),
@@ -178,7 +177,7 @@ let contracts: [Target] =
         ),
         .executableTarget(
             name: "protoc-gen-streaksnap",
-            dependencies: ["CDescriptor", "CProtobufC", "Wire", crypto],
+            dependencies: ["CDescriptor", "CProtobufC", "Wire", "Cryptography"],
             path: "Proto/Generator/Plugin",
             swiftSettings: strict
         ),
@@ -193,15 +192,14 @@ let services: [[Target]] = [
                 "Accounts",
                 blobs + [
                     "BillingAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens", "OutgoingHTTP",
-                    "WorkPool", crypto, logging,
+                    "WorkPool", "Cryptography", logging,
                 ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
             Feature("Operations", [], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", crypto, cryptoExtras, hummingbird,
-            .product(name: "JWTKit", package: "jwt-kit"),
+            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", "Cryptography", hummingbird,
         ]
     ),
     service(
@@ -211,7 +209,7 @@ let services: [[Target]] = [
             Feature("Friends", ["AuthAPI", "StreaksAPI", "Replicas"]), Feature("Safety", ["MediaAPI", "Replicas"]),
             Feature("Circles", ["AuthAPI", "Replicas"]),
         ],
-        tested: [crypto]
+        tested: ["Cryptography"]
     ),
     service(
         "Streaks",
@@ -236,16 +234,16 @@ let services: [[Target]] = [
         "Media",
         core: blobs + ["AuthAPI", "Images", "Videos", "Replicas", logging],
         features: [
-            Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
+            Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", "Cryptography", logging]),
             Feature("Avatars", blobs + ["Images", logging]), Feature("HabitPhotos", blobs + ["StreaksAPI", "Images", logging]),
             Feature(
                 "Places",
-                blobs + ["CPlaceNames", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", crypto, logging]
+                blobs + ["CPlaceNames", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", "Cryptography", logging]
             ),
-            Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
+            Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", "Cryptography", logging]),
         ],
         list: blobs + [logging],
-        tested: blobs + ["Images", "Videos", "OutgoingHTTP", crypto]
+        tested: blobs + ["Images", "Videos", "OutgoingHTTP", "Cryptography"]
     ),
     service(
         "Notifications",
@@ -259,8 +257,8 @@ let services: [[Target]] = [
     ),
     service(
         "Billing",
-        features: [Feature("Money", ["AuthAPI", "StreaksAPI", "OutgoingHTTP", crypto, logging])],
-        tested: ["OutgoingHTTP", crypto]
+        features: [Feature("Money", ["AuthAPI", "StreaksAPI", "OutgoingHTTP", "Cryptography", logging])],
+        tested: ["OutgoingHTTP", "Cryptography"]
     ),
 ]
 
@@ -271,7 +269,8 @@ let gateway: [Target] = [
     .target(
         name: "GatewayService",
         dependencies: [
-            "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto,
+            "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime",
+            "Cryptography",
             hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
         ] + nio,
         path: "Services/Gateway",
@@ -283,7 +282,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            "Database", "Gzip", "OutgoingHTTP", "Processes", crypto, cryptoExtras, hummingbird, logging,
+            "Database", "Gzip", "OutgoingHTTP", "Processes", "Cryptography", hummingbird, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -293,7 +292,7 @@ let gateway: [Target] = [
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["Kernel", "Database", "Processes", crypto, logging],
+        dependencies: ["Kernel", "Database", "Processes", "Cryptography", logging],
         path: "Tests/Support",
         exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "manifests.py"],
         swiftSettings: strict
@@ -306,7 +305,7 @@ let testTargets: [Target] = [
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("StreakSnapClientTests", ["StreakSnapClient", "StreakSnapTesting", "TestSupport"]),
     tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
-    tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, crypto]),
+    tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, "Cryptography"]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
     tests("VideosTests", ["Videos", "CBoundedProcess", "Kernel", "Processes", "TestSupport", logging]),
@@ -338,7 +337,9 @@ let testTargets: [Target] = [
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
+    tests("CryptographyTests", ["Cryptography", "Kernel", "Processes", "TestSupport", "exit-victim"]),
+    program("exit-victim", "Helpers/exit-victim", ["Cryptography"]),
+    tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", "Cryptography"]),
     tests("PersonalDataTests", all("Service") + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
@@ -346,7 +347,8 @@ let testTargets: [Target] = [
         "GatewayTests",
         [
             "GatewayService", "GatewayPages", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
-            "Processes", "TestSupport", crypto, hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
+            "Processes", "TestSupport", "Cryptography", hummingbird, logging,
+            .product(name: "HummingbirdCore", package: "hummingbird"),
             .product(name: "NIOEmbedded", package: "swift-nio"),
         ] + nio,
         resources: [.copy("Fixtures")]
@@ -387,8 +389,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: cLibraries + sharedModules + contracts + services.flatMap { $0 } + gateway + testTargets
 )

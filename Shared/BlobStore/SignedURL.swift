@@ -1,4 +1,4 @@
-private import Crypto
+private import Cryptography
 public import Kernel
 
 /// Links to blobs that any holder may use until they expire (PH-2): `/media/{key}?exp={seconds}&sig={signature}`,
@@ -7,10 +7,10 @@ public import Kernel
 /// The signature is HMAC-SHA256 over key, expiry and viewer, in base64url. The gateway verifies it without a call. The HMAC key is
 /// prepared once, because a feed signs many links.
 public struct SignedURL: Sendable {
-    private let prepared: HMAC<SHA256>
+    private let hmac: HMACSHA256
 
     /// - Parameter secret: The media signing key, at least 32 bytes.
-    public init(secret: [UInt8]) { prepared = HMAC<SHA256>(key: SymmetricKey(data: secret)) }
+    public init(secret: [UInt8]) { hmac = HMACSHA256(key: secret) }
 
     /// A link.
     ///
@@ -32,7 +32,7 @@ public struct SignedURL: Sendable {
             link += viewer
         }
         link += "&sig="
-        link += code(key.description, expiry, viewer).withUnsafeBytes { Base64URL.encode($0) }
+        link += Base64URL.encode(hmac.code(for: message(key.description, expiry, viewer)))
         return link
     }
 
@@ -55,13 +55,14 @@ public struct SignedURL: Sendable {
         now: Instant
     ) throws(ServiceError) -> (key: BlobKey, viewer: UserID?, expires: Instant) {
         guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43,
-            let bytes = Base64URL.decode(signature), code(key, expires, viewer) == bytes, let blobKey = try? BlobKey(key)
+            let code = Base64URL.decode(signature), hmac.isValid(code, for: message(key, expires, viewer)),
+            let blobKey = try? BlobKey(key)
         else { throw .notFound("file") }
         guard now.seconds < seconds else { throw ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.") }
         return (blobKey, viewer.flatMap { UserID($0) }, Instant(seconds: seconds))
     }
 
-    private func code(_ key: String, _ expiry: String, _ viewer: String?) -> HMAC<SHA256>.MAC {
+    private func message(_ key: String, _ expiry: String, _ viewer: String?) -> [UInt8] {
         var message: [UInt8] = []
         message.reserveCapacity(key.utf8.count + expiry.utf8.count + 47)
         message += "media.v1\n".utf8
@@ -72,8 +73,6 @@ public struct SignedURL: Sendable {
             message.append(UInt8(ascii: "\n"))
             message += viewer.utf8
         }
-        var code = prepared
-        code.update(data: message)
-        return code.finalize()
+        return message
     }
 }

@@ -1,4 +1,4 @@
-private import Crypto
+private import Cryptography
 public import Kernel
 
 /// A file that a client has announced and will send: nothing else is taken in its place.
@@ -47,10 +47,10 @@ public struct SignedUpload: Sendable {
     /// The folder of these files in the store, and of the links.
     public static let folder = "uploads"
 
-    private let prepared: HMAC<SHA256>
+    private let hmac: HMACSHA256
 
     /// - Parameter secret: The media signing key, at least 32 bytes.
-    public init(secret: [UInt8]) { prepared = HMAC<SHA256>(key: SymmetricKey(data: secret)) }
+    public init(secret: [UInt8]) { hmac = HMACSHA256(key: secret) }
 
     /// A link for one file, and the headers it must come with.
     ///
@@ -60,8 +60,8 @@ public struct SignedUpload: Sendable {
     ///   - base: The prefix of path and query; empty for a relative link.
     public func sign(_ file: ExpectedUpload, to key: BlobKey, expires: Instant, base: String = "") -> DirectUpload {
         let hash = Base64URL.encode(file.sha256)
-        let code = code(key.description, "\(expires.seconds)", "\(file.size)", file.contentType, hash)
-        let signature = code.withUnsafeBytes { Base64URL.encode($0) }
+        let message = Self.message(key.description, "\(expires.seconds)", "\(file.size)", file.contentType, hash)
+        let signature = Base64URL.encode(hmac.code(for: message))
         return DirectUpload(
             url:
                 "\(base)/\(key)?exp=\(expires.seconds)&size=\(file.size)&type=\(file.contentType)&sha256=\(hash)&sig=\(signature)",
@@ -90,16 +90,13 @@ public struct SignedUpload: Sendable {
         guard let expiry = query("exp"), let seconds = Int64(expiry), String(seconds) == expiry, let size = query("size"),
             let bytes = Int64(size), bytes >= 0, String(bytes) == size, let type = query("type"), let hash = query("sha256"),
             let sha256 = Base64URL.decode(hash), sha256.count == 32, let signature = query("sig"),
-            signature.utf8.count == 43, let given = Base64URL.decode(signature), code(key, expiry, size, type, hash) == given,
+            signature.utf8.count == 43, let code = Base64URL.decode(signature),
+            hmac.isValid(code, for: Self.message(key, expiry, size, type, hash)),
             key.hasPrefix("\(Self.folder)/"), let blob = try? BlobKey(key)
         else { throw .notFound("file") }
         guard now.seconds < seconds else { throw ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.") }
         return (blob, ExpectedUpload(size: bytes, contentType: type, sha256: sha256))
     }
 
-    private func code(_ parts: String...) -> HMAC<SHA256>.MAC {
-        var code = prepared
-        code.update(data: Array((["upload.v1"] + parts).joined(separator: "\n").utf8))
-        return code.finalize()
-    }
+    private static func message(_ parts: String...) -> String.UTF8View { (["upload.v1"] + parts).joined(separator: "\n").utf8 }
 }

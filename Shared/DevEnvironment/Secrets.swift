@@ -1,4 +1,4 @@
-private import Crypto
+private import Cryptography
 private import Glibc
 
 /// Secrets of a data folder: made at the first start, kept in files only their owner can read.
@@ -16,8 +16,7 @@ struct Secrets: Sendable {
     /// The first is a letter, for nats-server takes what begins with a digit for a number when it comes from the environment.
     func text(_ name: String) throws(DevEnvironmentError) -> String {
         try value(name) {
-            let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-            let digits = bytes.flatMap { [$0 >> 4, $0 & 15] }.map { "0123456789abcdef".utf8.map(\.self)[Int($0)] }
+            let digits = Unguessable.bytes(32).flatMap { [$0 >> 4, $0 & 15] }.map { "0123456789abcdef".utf8.map(\.self)[Int($0)] }
             return "c" + String(decoding: digits.dropFirst(), as: UTF8.self)
         }
     }

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import JWTKit
 public import Kernel
 
 /// The content of an access token (AU-3). Its 15 minutes are measured by the product clock, so the development clock expires it
@@ -50,7 +48,7 @@ public struct AccessToken: Sendable, Hashable {
 }
 
 /// The claims in the JWT.
-struct AccessTokenClaims: JWTPayload {
+struct AccessTokenClaims: Codable {
     var sub: String
     var email: String
     var iat: Int64
@@ -74,14 +72,10 @@ struct AccessTokenClaims: JWTPayload {
         self.enrol = token.mustEnrol ? true : nil
     }
 
-    /// The verifier checks the times, by the product clock.
-    func verify(using _: some JWTAlgorithm) throws {
-        guard iss == AccessToken.issuer else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "issuer") }
-        guard aud == AccessToken.audience else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "audience") }
-    }
-
+    /// nil for claims of another issuer, for another audience, or with ids that are none. The verifier checks the times, by the product clock.
     var token: AccessToken? {
-        guard let userID = UserID(sub), let sessionID = SessionID(sid) else { return nil }
+        guard iss == AccessToken.issuer, aud == AccessToken.audience, let userID = UserID(sub), let sessionID = SessionID(sid)
+        else { return nil }
         return AccessToken(
             userID: userID,
             sessionID: sessionID,

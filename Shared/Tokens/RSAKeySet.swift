@@ -1,30 +1,28 @@
+internal import Cryptography
 internal import FoundationEssentials
-internal import JWTKit
 internal import Kernel
 
 /// The public keys of an external issuer that signs tokens with RS256, such as Apple (AU-5).
 public struct RSAKeySet: Sendable {
     /// The ids of the keys.
-    public let keyIDs: Set<String>
-    private let keys: JWTKeyCollection
+    public var keyIDs: Set<String> { Set(keys.keys) }
+    private let keys: [String: RSA.PublicKey]
 
     /// The keys of a JWK set (RFC 7517); keys of another kind, or too weak ones, are skipped.
     ///
     /// - Throws: `InvalidKeySet` when the bytes are not a key set or have no usable key.
-    public init(jwks: [UInt8]) async throws {
+    public init(jwks: [UInt8]) throws {
         guard let set = try? JSONDecoder().decode(KeySet.self, from: Data(jwks)) else { throw InvalidKeySet() }
-        let keys = JWTKeyCollection()
-        var keyIDs: Set<String> = []
+        var keys: [String: RSA.PublicKey] = [:]
         for key in set.keys where key.kty == "RSA" && (key.alg ?? "RS256") == "RS256" && (key.use ?? "sig") == "sig" {
-            guard let kid = key.kid, let modulus = key.n, let exponent = key.e,
-                let publicKey = try? Insecure.RSA.PublicKey(modulus: modulus, exponent: exponent)
+            guard let kid = key.kid, let modulus = key.n.flatMap({ Base64URL.decode($0) }),
+                let exponent = key.e.flatMap({ Base64URL.decode($0) }),
+                let publicKey = try? RSA.PublicKey(modulus: modulus, exponent: exponent)
             else { continue }
-            await keys.add(rsa: publicKey, digestAlgorithm: .sha256, kid: JWKIdentifier(string: kid))
-            keyIDs.insert(kid)
+            keys[kid] = publicKey
         }
-        guard !keyIDs.isEmpty else { throw InvalidKeySet() }
+        guard !keys.isEmpty else { throw InvalidKeySet() }
         self.keys = keys
-        self.keyIDs = keyIDs
     }
 
     /// The key set is unusable.
@@ -33,26 +31,20 @@ public struct RSAKeySet: Sendable {
     /// The claims of a token as JSON, if one of the keys has signed it with RS256; nil otherwise.
     ///
     /// Only the signature is checked: the caller must check issuer, audience and expiry.
-    public func claims(of token: String) async -> [UInt8]? {
-        guard let kid = Self.keyID(of: token), keyIDs.contains(kid),
-            (try? await keys.verify(token, as: AnyClaims.self)) != nil,
-            let payload = Self.part(1, of: token)
+    public func claims(of token: String) -> [UInt8]? {
+        guard let text = SignedText(token), text.algorithm == Self.algorithm, let key = keys[text.keyID],
+            key.isValid(text.signature, for: text.input.utf8)
         else { return nil }
-        return Array(payload)
+        return text.payload
     }
 
     /// The id of the key that a token names; nil for anything but a token signed with RS256.
     public static func keyID(of token: String) -> String? {
-        guard let data = part(0, of: token), let header = try? JSONDecoder().decode(Header.self, from: data),
-            header.alg == "RS256"
-        else { return nil }
-        return header.kid
+        guard let text = SignedText(token), text.algorithm == algorithm else { return nil }
+        return text.keyID
     }
 
-    private static func part(_ index: Int, of token: String) -> Data? {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 3 ? Base64URL.decode(parts[index]).map { Data($0) } : nil
-    }
+    private static let algorithm = "RS256"
 
     private struct KeySet: Decodable {
         struct Key: Decodable {
@@ -60,15 +52,5 @@ public struct RSAKeySet: Sendable {
             let kid, n, e, alg, use: String?
         }
         let keys: [Key]
-    }
-
-    private struct Header: Decodable {
-        let alg: String
-        let kid: String
-    }
-
-    /// Any claims: the caller reads them.
-    private struct AnyClaims: JWTPayload {
-        func verify(using _: some JWTAlgorithm) {}
     }
 }

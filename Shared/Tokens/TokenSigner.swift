@@ -1,6 +1,5 @@
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
-internal import JWTKit
 internal import Kernel
 
 /// Signs access tokens with ES256 (AU-3). The newest key signs; older ones stay published until the tokens they signed have expired.
@@ -17,31 +16,24 @@ public struct TokenSigner: Sendable {
 
     /// Every published key, in the order given.
     public let publicKeys: [PublicKey]
-    private let keys: JWTKeyCollection
-    private let signingKeyID: JWKIdentifier
+    private let key: P256.PrivateKey
+    /// The header of every token, encoded.
+    private let header: String
 
     /// A signer from P-256 private keys in PEM, oldest first.
     ///
     /// - Parameter signing: the index of the key that signs; nil for the last.
     /// - Throws: `InvalidKey` when there is no key or one cannot be read.
-    public init(pemKeys: [String], signing: Int? = nil) async throws {
-        var publicKeys: [PublicKey] = []
-        let keys = JWTKeyCollection()
+    public init(pemKeys: [String], signing: Int? = nil) throws {
+        var keys: [P256.PrivateKey] = []
         for pem in pemKeys {
-            guard let key = try? ES256PrivateKey(pem: pem), let parameters = key.parameters else { throw InvalidKey() }
-            let publicKey = PublicKey(
-                kid: try Self.thumbprint(x: parameters.x, y: parameters.y),
-                x: try Self.urlSafe(parameters.x),
-                y: try Self.urlSafe(parameters.y)
-            )
-            await keys.add(ecdsa: key, kid: JWKIdentifier(string: publicKey.kid))
-            publicKeys.append(publicKey)
+            do { keys.append(try P256.PrivateKey(pem: pem)) } catch { throw InvalidKey() }
         }
-        let index = signing ?? publicKeys.count - 1
-        guard publicKeys.indices.contains(index) else { throw InvalidKey() }
-        self.publicKeys = publicKeys
-        self.keys = keys
-        self.signingKeyID = JWKIdentifier(string: publicKeys[index].kid)
+        let index = signing ?? keys.count - 1
+        guard keys.indices.contains(index) else { throw InvalidKey() }
+        publicKeys = keys.map { PublicKey($0.publicKey) }
+        key = keys[index]
+        header = SignedText.beginning(algorithm: TokenVerifier.algorithm, keyID: publicKeys[index].kid)
     }
 
     /// The key file is unusable.
@@ -50,21 +42,21 @@ public struct TokenSigner: Sendable {
     }
 
     /// A new private key in PEM.
-    public static func makeKey() -> String { P256.Signing.PrivateKey().pemRepresentation }
+    ///
+    /// - Throws: `CryptographyError`: without memory or randomness.
+    public static func makeKey() throws -> String { try P256.PrivateKey().pem() }
 
     /// The signed token.
-    public func sign(_ token: AccessToken) async throws -> String {
-        try await keys.sign(AccessTokenClaims(token), kid: signingKeyID)
+    public func sign(_ token: AccessToken) throws -> String {
+        let input = header + Base64URL.encode(try JSONEncoder().encode(AccessTokenClaims(token)))
+        return input + "." + Base64URL.encode(try key.signature(for: input.utf8))
     }
+}
 
-    private static func thumbprint(x: String, y: String) throws -> String {
-        let canonical = "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(try urlSafe(x))\",\"y\":\"\(try urlSafe(y))\"}"
-        return Base64URL.encode(Array(SHA256.hash(data: Array(canonical.utf8))))
-    }
-
-    /// The library returns coordinates in plain base64.
-    private static func urlSafe(_ base64: String) throws -> String {
-        guard let bytes = Data(base64Encoded: base64) else { throw InvalidKey() }
-        return Base64URL.encode(bytes)
+extension TokenSigner.PublicKey {
+    fileprivate init(_ key: P256.PublicKey) {
+        let (x, y) = (Base64URL.encode(key.x), Base64URL.encode(key.y))
+        let canonical = "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(x)\",\"y\":\"\(y)\"}"
+        self.init(kid: Base64URL.encode(SHA256.hash(data: canonical.utf8)), x: x, y: y)
     }
 }

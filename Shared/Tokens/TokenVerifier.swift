@@ -1,6 +1,5 @@
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
-internal import JWTKit
 public import Kernel
 private import Synchronization
 
@@ -10,11 +9,12 @@ private import Synchronization
 public final class TokenVerifier: Sendable {
     /// How many tokens are kept at least, of those that came last; at most twice as many.
     private static let capacity = 50_000
+    /// The only one: a token can never choose a weaker one, because no other key exists here.
+    static let algorithm = "ES256"
 
     private struct State {
-        var keys: JWTKeyCollection?
-        /// By their ids.
-        var published: [String: KeySet.Key] = [:]
+        /// By their ids; nil before any is known.
+        var keys: [String: P256.PublicKey]?
         var newer: [SHA256Digest: Verified] = [:]
         var older: [SHA256Digest: Verified] = [:]
 
@@ -33,7 +33,8 @@ public final class TokenVerifier: Sendable {
 
     private struct Verified {
         let token: AccessToken
-        let key: String
+        /// The id of its key.
+        let keyID: String
     }
 
     private let clock: any Clock
@@ -47,75 +48,70 @@ public final class TokenVerifier: Sendable {
 
     /// Replaces the published keys. Tokens signed by a removed key are refused from now on.
     ///
-    /// - Parameter jwks: JWK sets (RFC 7517) as JSON.
-    public func use(jwks: [[UInt8]]) async throws {
-        let keys = JWTKeyCollection()
-        var published: [String: KeySet.Key] = [:]
+    /// - Parameter jwks: JWK sets (RFC 7517) as JSON. Keys of another kind than P-256 are passed over.
+    /// - Throws: an error of the decoder, or `InvalidKey` for a key that is none; the keys then stay as they were.
+    public func use(jwks: [[UInt8]]) throws {
+        var keys: [String: P256.PublicKey] = [:]
         let all = try jwks.flatMap { try JSONDecoder().decode(KeySet.self, from: Data($0)).keys }
-        // Only ES256 keys count: a token can never choose a weaker algorithm, because no other key exists here.
-        for key in all where key.kty == "EC" && key.crv == "P-256" && published[key.kid] == nil {
-            let publicKey = try ES256PublicKey(parameters: (x: key.x, y: key.y))
-            await keys.add(ecdsa: publicKey, kid: JWKIdentifier(string: key.kid))
-            published[key.kid] = key
+        for key in all where key.kty == "EC" && key.crv == "P-256" && keys[key.kid] == nil {
+            guard let x = Base64URL.decode(key.x), let y = Base64URL.decode(key.y), let point = try? P256.PublicKey(x: x, y: y)
+            else {
+                throw InvalidKey(keyID: key.kid)
+            }
+            keys[key.kid] = point
         }
-        state.withLock { [published] state in
+        state.withLock { [keys] state in
+            let gone = (state.keys ?? [:]).filter { keys[$0.key] != $0.value }
             state.keys = keys
-            let gone = state.published.filter { published[$0.key] != $0.value }
-            state.published = published
             guard !gone.isEmpty else { return }
-            state.newer = state.newer.filter { gone[$0.value.key] == nil }
-            state.older = state.older.filter { gone[$0.value.key] == nil }
+            state.newer = state.newer.filter { gone[$0.value.keyID] == nil }
+            state.older = state.older.filter { gone[$0.value.keyID] == nil }
         }
     }
 
     private struct KeySet: Decodable {
-        struct Key: Decodable, Equatable {
+        struct Key: Decodable {
             let kty, crv, kid, x, y: String
         }
         let keys: [Key]
     }
 
+    /// A published key cannot be used.
+    public struct InvalidKey: Error, CustomStringConvertible {
+        let keyID: String
+        public var description: String { "The published key “\(keyID)” is no point of P-256." }
+    }
+
     /// The content of a genuine token that has not expired.
     ///
     /// - Throws: `UNAUTHENTICATED` errors with reason `INVALID_TOKEN` or `TOKEN_EXPIRED`; `UNAVAILABLE` while no key is known.
-    public func verify(_ text: String) async throws -> AccessToken {
-        let hash = Self.hash(text)
-        let (known, keys, published) = state.withLock { ($0.find(hash), $0.keys, $0.published) }
+    public func verify(_ text: String) throws(ServiceError) -> AccessToken {
+        let hash = SHA256.hash(data: text.utf8)
+        let (known, keys) = state.withLock { ($0.find(hash), $0.keys) }
         if let known { return try checkTimes(known) }
         guard let keys else { throw ServiceError.unavailable("Sign-in keys are not available yet.") }
-        // The header cannot choose: an unknown `kid` and any algorithm but ES256 are refused.
-        guard text.utf8.count <= 4_096, let verified = try? await Self.verify(text, keys, published) else {
+        guard text.utf8.count <= 4_096, let verified = Self.verify(text, keys) else {
             throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid: sign in again.")
         }
         state.withLock { state in
             // Its key may have been removed meanwhile.
-            if state.published[verified.key] == published[verified.key] { state.keep(verified, hash) }
+            if state.keys?[verified.keyID] == keys[verified.keyID] { state.keep(verified, hash) }
         }
         return try checkTimes(verified.token)
     }
 
     /// Whether a token would be accepted, or refused for its times alone, without verifying its signature again.
-    func isKnown(_ text: String) -> Bool { state.withLock { $0.find(Self.hash(text)) != nil } }
+    func isKnown(_ text: String) -> Bool { state.withLock { $0.find(SHA256.hash(data: text.utf8)) != nil } }
 
-    private static func hash(_ text: String) -> SHA256Digest { SHA256.hash(data: Array(text.utf8)) }
-
-    private static func verify(_ text: String, _ keys: JWTKeyCollection, _ published: [String: KeySet.Key]) async throws
-        -> Verified?
-    {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Base64URL.decode(parts[0]),
-            let fields = try? JSONDecoder().decode(Header.self, from: Data(header)), fields.alg == "ES256",
-            published[fields.kid] != nil
+    private static func verify(_ text: String, _ keys: [String: P256.PublicKey]) -> Verified? {
+        guard let text = SignedText(text), text.algorithm == algorithm, let key = keys[text.keyID],
+            key.isValid(text.signature, for: text.input.utf8),
+            let claims = try? JSONDecoder().decode(AccessTokenClaims.self, from: Data(text.payload))
         else { return nil }
-        return try await keys.verify(text, as: AccessTokenClaims.self).token.map { Verified(token: $0, key: fields.kid) }
+        return claims.token.map { Verified(token: $0, keyID: text.keyID) }
     }
 
-    private struct Header: Decodable {
-        let alg: String
-        let kid: String
-    }
-
-    private func checkTimes(_ token: AccessToken) throws -> AccessToken {
+    private func checkTimes(_ token: AccessToken) throws(ServiceError) -> AccessToken {
         let now = clock.now()
         guard token.expiresAt > now else {
             throw ServiceError(.unauthenticated, "TOKEN_EXPIRED", "The access token has expired: refresh it.")

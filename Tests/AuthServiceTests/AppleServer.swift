@@ -1,7 +1,6 @@
-import CryptoExtras
+import Cryptography
 import Foundation
 import Hummingbird
-import JWTKit
 import Kernel
 import Logging
 import Synchronization
@@ -11,7 +10,7 @@ import Testing
 /// What stands for Apple: keys of its own, published over HTTP, and tokens signed with them.
 final class AppleServer: Sendable {
     private struct State {
-        var published: [(kid: String, key: _RSA.Signing.PrivateKey)] = []
+        var published: [(kid: String, key: RSA.PrivateKey)] = []
         var requests = 0
         var isBroken = false
         var port = 0
@@ -50,7 +49,7 @@ final class AppleServer: Sendable {
 
     /// A new key, beside those there are.
     func publish(_ kid: String) throws {
-        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try RSA.PrivateKey()
         state.withLock { $0.published.append((kid, key)) }
     }
 
@@ -60,11 +59,10 @@ final class AppleServer: Sendable {
             return (state.published, state.isBroken)
         }
         if isBroken { return Response(status: .internalServerError) }
-        let list = try keys.map { kid, key in
-            let parts = try key.publicKey.getKeyPrimitives()
-            return """
-                {"kty":"RSA","kid":"\(kid)","use":"sig","alg":"RS256","n":"\(Self.text(parts.modulus))","e":"\(Self.text(parts.publicExponent))"}
-                """
+        let list = keys.map { kid, key in
+            let (modulus, exponent) = (Base64URL.encode(key.publicKey.modulus), Base64URL.encode(key.publicKey.exponent))
+            return
+                "{\"kty\":\"RSA\",\"kid\":\"\(kid)\",\"use\":\"sig\",\"alg\":\"RS256\",\"n\":\"\(modulus)\",\"e\":\"\(exponent)\"}"
         }
         return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "{\"keys\":[\(list.joined(separator: ","))]}")))
     }
@@ -76,13 +74,9 @@ final class AppleServer: Sendable {
     ///   - signer: the id of the key that really signs; nil for the same.
     func token(_ claims: String, kid: String = "first", signer: String? = nil, algorithm: String = "RS256") throws -> String {
         let key = try #require(state.withLock { $0.published.first { $0.kid == signer ?? kid } }).key
-        let input = Self.text(Data("{\"alg\":\"\(algorithm)\",\"kid\":\"\(kid)\"}".utf8)) + "." + Self.text(Data(claims.utf8))
-        let signature = try key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
-        return input + "." + Self.text(signature.rawRepresentation)
-    }
-
-    private static func text(_ data: Data) -> String {
-        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        let header = "{\"alg\":\"\(algorithm)\",\"kid\":\"\(kid)\"}"
+        let input = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
+        return input + "." + Base64URL.encode(try key.signature(for: input.utf8))
     }
 }
 

@@ -1,6 +1,6 @@
 import AuthAPI
 import Bus
-import Crypto
+import Cryptography
 import Foundation
 import Kernel
 import Testing

@@ -1,5 +1,5 @@
 import AuthAPI
-import Crypto
+import Cryptography
 import Foundation
 import Runtime
 import Testing

@@ -1,5 +1,5 @@
 import BillingAPI
-import Crypto
+import Cryptography
 import Foundation
 import Kernel
 import Runtime
@@ -74,7 +74,7 @@ struct WebhookTests {
         let body = Array("{}".utf8)
         func signature(_ at: Instant, key: String = "k", body: String = "{}") -> String {
             let message = Array("\(at.seconds).\(body)".utf8)
-            let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: Array(key.utf8)))
+            let code = HMACSHA256(key: key.utf8).code(for: message)
             return "t=\(at.seconds),v1=" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
         let secrets = WebhookSecrets(secrets: try #require(SecretList(settingText: World.oldSecret)), signingSecret: "k")

@@ -1,5 +1,5 @@
 import BlobStore
-import Crypto
+import Cryptography
 import Foundation
 import Kernel
 import Testing

@@ -1,7 +1,7 @@
 import BlobStore
 import Bus
 import CommonAPI
-import Crypto
+import Cryptography
 import Database
 import Foundation
 import Images

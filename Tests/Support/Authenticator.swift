@@ -1,16 +1,15 @@
-import Crypto
+import Cryptography
 import Kernel
 
 /// An authenticator app, written from RFC 6238 and sharing nothing with the service: HMAC-SHA-1, 6 digits, steps of 30 s.
 public struct Authenticator: Sendable {
-    private let key: SymmetricKey
+    private let key: [UInt8]
 
     /// - Parameter secret: in Base32, as the API shows it; anything else in it is passed over.
     public init(secret: String) {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
         let bits = secret.compactMap { letters.firstIndex(of: $0) }.flatMap { value in (0..<5).map { value >> (4 - $0) & 1 } }
-        let bytes = (0..<(bits.count / 8)).map { byte in UInt8(bits[(byte * 8)..<(byte * 8 + 8)].reduce(0) { $0 * 2 + $1 }) }
-        key = SymmetricKey(data: bytes)
+        key = (0..<(bits.count / 8)).map { byte in UInt8(bits[(byte * 8)..<(byte * 8 + 8)].reduce(0) { $0 * 2 + $1 }) }
     }
 
     /// The step of 30 s that the machine's clock is in.
@@ -23,7 +22,7 @@ public struct Authenticator: Sendable {
     /// The code of a step.
     public func code(step: Int64) -> String {
         let message = (0..<8).reversed().map { UInt8(truncatingIfNeeded: step >> ($0 * 8)) }
-        let mac = Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: key))
+        let mac = HMACSHA1.code(for: message, key: key)
         let place = Int(mac[19] % 16)
         let number = (0..<4).reduce(0) { $0 * 256 + Int(mac[place + $1]) } % (1 << 31) % 1_000_000
         let digits = String(number)

@@ -41,6 +41,7 @@ struct LayerTests {
         "CBoundedProcess": ["Shared/Videos/"],
         "CCurl": ["Shared/OutgoingHTTP/", "Shared/OutgoingMail/"],
         "CZlib": ["Shared/Gzip/", "Shared/Zip/"],
+        "COpenSSL": ["Shared/Cryptography/"],
     ]
 
     @Test func `only the module that wraps a C library imports it`() {

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 
 /// Writes the Swift module of one proto package: messages, codecs and validation per proto file, services, the package's descriptor.
 struct ModuleEmitter {

@@ -56,7 +56,7 @@ struct SessionIssuer: Sendable {
             expiresAt: work.now + .seconds(Int64(Self.accessTokenLifetime))
         )
         return SignInReply(
-            accessToken: try await keys.sign(access),
+            accessToken: try keys.sign(access),
             refreshToken: refreshToken,
             tokenType: "Bearer",
             expiresIn: Self.accessTokenLifetime,

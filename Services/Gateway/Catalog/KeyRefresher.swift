@@ -43,7 +43,7 @@ struct KeyRefresher: Sendable {
             let reply = try await bus.callRaw(subject: route.subject, body: [], context: context, idempotent: true)
             sets = [try jwks(route, reply)]
         }
-        try await verifier.use(jwks: Array(sets))
+        try verifier.use(jwks: Array(sets))
         return sets.count == 1
     }
 

@@ -1,5 +1,5 @@
 internal import Bus
-private import Crypto
+private import Cryptography
 internal import FoundationEssentials
 internal import Kernel
 internal import Logging

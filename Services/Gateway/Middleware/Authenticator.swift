@@ -39,7 +39,7 @@ struct Authenticator: Sendable {
                 "Sign in first: Authorization: Bearer <access token>."
             )
         }
-        let access = try await verifier.verify(token)
+        let access = try verifier.verify(token)
         guard revocations.isComplete else { throw ServiceError.unavailable("Sessions cannot be checked yet.") }
         guard !revocations.contains(access) else { throw ServiceError.sessionRevoked }
         if auth == .user && access.role == .guest {

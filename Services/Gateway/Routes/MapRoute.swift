@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
@@ -11,7 +11,7 @@ struct MapRoute: Sendable {
 
     init() {
         html = Array(MapPage.html.utf8)
-        func hash(_ text: String) -> String { "'sha256-\(Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)))))='" }
+        func hash(_ text: String) -> String { "'sha256-\(Base64URL.encode(SHA256.hash(data: text.utf8)))='" }
         policy =
             "default-src 'none'; script-src \(hash(MapPage.script)); style-src \(hash(MapPage.style)); connect-src 'self'; "
             + "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Bus
-internal import Crypto
+internal import Cryptography
 internal import Images
 internal import Kernel
 internal import Logging
@@ -77,9 +77,7 @@ struct MilestoneCards: Sendable {
     }
 
     /// An unguessable name for a public page: 192 random bits (MC-2).
-    static func token() -> String {
-        Base64URL.encode(SymmetricKey(size: SymmetricKeySize(bitCount: 192)).withUnsafeBytes { Array($0) })
-    }
+    static func token() -> String { Base64URL.encode(Unguessable.bytes(24)) }
 
     private func make(_ card: StoredCard, _ profiles: [Profile]) async throws -> StoredCard {
         do {

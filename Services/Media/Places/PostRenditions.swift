@@ -1,5 +1,5 @@
 internal import BlobStore
-private import Crypto
+private import Cryptography
 internal import Images
 internal import Kernel
 internal import MediaCore

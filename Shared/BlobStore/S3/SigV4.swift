@@ -1,4 +1,4 @@
-private import Crypto
+private import Cryptography
 public import Kernel
 
 /// AWS Signature Version 4 for S3, and for other services at the path `/`: paths are neither normalised nor encoded twice. Pure: the caller
@@ -132,12 +132,10 @@ public struct SigV4: Sendable {
         let canonical = [
             request.method, Self.encoded(request.path, keepingSlashes: true), Self.canonical(query), headers, names, payloadHash,
         ].joined(separator: "\n")
-        let text = [Self.algorithm, time, scope(time), Self.hex(SHA256.hash(data: Array(canonical.utf8)))].joined(separator: "\n")
-        var key = SymmetricKey(data: Array("AWS4\(credentials.secret)".utf8))
-        for part in [String(time.prefix(8)), region, service, "aws4_request"] {
-            key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
-        }
-        return Self.hex(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+        let text = [Self.algorithm, time, scope(time), Self.hex(SHA256.hash(data: canonical.utf8))].joined(separator: "\n")
+        var key = HMACSHA256(key: "AWS4\(credentials.secret)".utf8)
+        for part in [String(time.prefix(8)), region, service, "aws4_request"] { key = HMACSHA256(key: key.code(for: part.utf8)) }
+        return Self.hex(key.code(for: text.utf8))
     }
 
     /// The headers, one line each and sorted, and their names.

@@ -1,4 +1,4 @@
-private import Crypto
+private import Cryptography
 internal import Glibc
 internal import OutgoingHTTP
 private import Synchronization

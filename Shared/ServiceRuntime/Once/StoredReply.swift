@@ -1,6 +1,6 @@
 internal import Bus
 internal import CommonAPI
-internal import Crypto
+internal import Cryptography
 public import Database
 internal import FoundationEssentials
 public import Kernel
@@ -125,18 +125,13 @@ struct StoredReply: Sendable {
         self.method = Request.fullName
         self.life = life
         self.reused = reused
-        self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
-        let digest = Array(SHA256.hash(data: Array("\(caller) \(Request.fullName) \(key)".utf8)))
+        self.keyHash = Array(SHA256.hash(data: key.utf8))
+        let digest = SHA256.hash(data: "\(caller) \(Request.fullName) \(key)".utf8)
         self.lock = AdvisoryLock(Self.number(digest[0..<4]), Self.number(digest[4..<8]))
-        let secret = SymmetricKey(data: Array(key.utf8))
         // Keyed: with a plain hash, a reader of the table could try passwords.
-        self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: try request.serialized(), using: secret))
+        self.requestHash = Array(HMACSHA256(key: key.utf8).code(for: try request.serialized()))
         // Replies may hold tokens: a reader of the table without the client's key learns nothing.
-        self.seal = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: secret,
-            info: Array("stored reply \(caller) \(Request.fullName)".utf8),
-            outputByteCount: 32
-        )
+        self.seal = SymmetricKey(derivedFrom: key.utf8, info: "stored reply \(caller) \(Request.fullName)".utf8)
     }
 
     /// What a transaction has queued first: the taking of the key, and the reading of what is stored for it.
@@ -179,7 +174,7 @@ struct StoredReply: Sendable {
         return answer
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>) -> Int32 {
+    private static func number(_ bytes: some Sequence<UInt8>) -> Int32 {
         Int32(bitPattern: bytes.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
@@ -239,11 +234,9 @@ struct StoredReply: Sendable {
         return Found(requestHash: hash, answer: answer, expiry: expiry)
     }
 
-    private func sealed(_ bytes: [UInt8]) throws -> [UInt8] { Array(try ChaChaPoly.seal(bytes, using: seal).combined) }
+    private func sealed(_ bytes: [UInt8]) throws -> [UInt8] { try ChaChaPoly.seal(bytes, using: seal) }
 
-    private func open(_ sealed: [UInt8]) throws -> [UInt8] {
-        Array(try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: sealed), using: seal))
-    }
+    private func open(_ sealed: [UInt8]) throws -> [UInt8] { try ChaChaPoly.open(sealed, using: seal) }
 }
 
 extension ServiceError {

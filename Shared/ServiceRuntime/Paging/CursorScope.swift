@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 public import Kernel
 
 /// Where a list goes on: the sort key of the last entry that was sent.

@@ -1,5 +1,5 @@
 import Bus
-import Crypto
+import Cryptography
 import Foundation
 import Kernel
 import Logging

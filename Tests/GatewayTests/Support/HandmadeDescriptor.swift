@@ -1,5 +1,5 @@
 import Bus
-import Crypto
+import Cryptography
 
 /// A version of a service for tests: its descriptor, written without protoc, and the replicas that have it.
 struct HandmadeDescriptor: Sendable {

@@ -1,5 +1,5 @@
 import Bus
-import Crypto
+import Cryptography
 import Foundation
 import Kernel
 import Synchronization
@@ -31,7 +31,7 @@ final class WatchWorld: Sendable {
     init() async throws {
         nats = try await NatsServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: EchoGateway.silence)
-        signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
+        signer = try TokenSigner(pemKeys: [TokenSigner.makeKey()])
         try await JetStream(connection: bus).ensureStream(RevocationStream.configuration())
         let set = [UInt8](
             try Data(contentsOf: try #require(Bundle.module.url(forResource: "Fixtures/watch.binpb", withExtension: nil)))
@@ -86,7 +86,7 @@ final class WatchWorld: Sendable {
             issuedAt: now,
             expiresAt: now + life
         )
-        return (id, session, try await signer.sign(token))
+        return (id, session, try signer.sign(token))
     }
 
     /// Adds an event, and publishes it unless it is to be lost.

@@ -1,6 +1,6 @@
 import BlobStore
 import CommonAPI
-import Crypto
+import Cryptography
 import Database
 import Foundation
 import Images

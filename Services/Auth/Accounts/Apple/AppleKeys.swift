@@ -32,7 +32,7 @@ actor AppleKeys {
         case .wait(let interval): throw Self.unavailable(interval)
         }
         guard let keys else { throw Self.unavailable(KeySetFreshness.afterFailure) }
-        return await keys.claims(of: token)
+        return keys.claims(of: token)
     }
 
     /// Those who come while keys are being asked for wait for the same answer.
@@ -48,7 +48,7 @@ actor AppleKeys {
         do {
             let reply = try await http.send(.init("GET", url, timeout: .seconds(5), mostBytes: 256 << 10))
             guard reply.status == 200 else { throw OutgoingHTTP.Failure.unreachable("status \(reply.status)") }
-            keys = try await RSAKeySet(jwks: reply.body)
+            keys = try RSAKeySet(jwks: reply.body)
             freshness.succeeded(now: clock.now())
         } catch {
             freshness.failed(now: clock.now())

@@ -1,5 +1,5 @@
 internal import AuthDomain
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
 internal import Kernel
 
@@ -60,7 +60,7 @@ struct AppleVerifier: Sendable {
     }
 
     private static func sha256(_ text: String) -> String {
-        SHA256.hash(data: Array(text.utf8)).map { byte in
+        SHA256.hash(data: text.utf8).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
     }

@@ -1,7 +1,7 @@
 internal import AuthAPI
 internal import AuthCore
 internal import Bus
-internal import Crypto
+internal import Cryptography
 internal import Kernel
 internal import Outbox
 internal import ServiceRuntime
@@ -18,7 +18,7 @@ struct AppleNotification: MutationHandler {
 
     func handle(_ request: AppleNotificationRequest, _ context: CallContext) async throws -> Once<AppleNotificationReply> {
         let claims = try await apple.notification(request.payload)
-        let id = claims.jti ?? SHA256.hash(data: Array(request.payload.utf8)).map { String($0) }.joined(separator: ".")
+        let id = claims.jti ?? SHA256.hash(data: request.payload.utf8).map { String($0) }.joined(separator: ".")
         let change = { @Sendable (work: UnitOfWork) in
             let isNew = try await appleUsers.insert(
                 notification: id,

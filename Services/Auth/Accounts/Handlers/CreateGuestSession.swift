@@ -1,7 +1,7 @@
 internal import AuthAPI
 internal import AuthDomain
 internal import Bus
-internal import Crypto
+internal import Cryptography
 internal import Kernel
 internal import ServiceRuntime
 internal import Tokens
@@ -13,7 +13,7 @@ struct CreateGuestSession: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: CreateGuestSessionRequest, _ context: CallContext) async throws -> Once<GuestSessionReply> {
-        let device = Array(SHA256.hash(data: Array(request.deviceID.utf8)))
+        let device = Array(SHA256.hash(data: request.deviceID.utf8))
         return try await mutations.once(context, request) { work in
             guard
                 let guest = try await guests.upsert(deviceHash: device, newID: work.ids.make(), now: work.now, work.sql)
@@ -27,7 +27,7 @@ struct CreateGuestSession: MutationHandler {
                 expiresAt: work.now + .seconds(Int64(SessionIssuer.accessTokenLifetime))
             )
             return GuestSessionReply(
-                accessToken: try await keys.sign(access),
+                accessToken: try keys.sign(access),
                 tokenType: "Bearer",
                 expiresIn: SessionIssuer.accessTokenLifetime,
                 guestID: guest.id,

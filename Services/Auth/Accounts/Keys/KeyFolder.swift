@@ -56,7 +56,7 @@ package struct KeyFolder: Sendable {
         guard
             files.createFile(
                 atPath: draft,
-                contents: Data(TokenSigner.makeKey().utf8),
+                contents: Data(try TokenSigner.makeKey().utf8),
                 attributes: [.posixPermissions: 0o600]
             )
         else { throw CocoaError(.fileWriteUnknown) }

@@ -41,7 +41,7 @@ final class KeyRing: Sendable {
     var publicKeys: [TokenSigner.PublicKey] { state.withLock { $0.signer }.publicKeys }
 
     /// The signed token.
-    func sign(_ token: AccessToken) async throws -> String { try await state.withLock { $0.signer }.sign(token) }
+    func sign(_ token: AccessToken) throws -> String { try state.withLock { $0.signer }.sign(token) }
 
     /// Loads what has changed: a new key, one that begins to sign, one that retires. Keys that cannot be read change nothing.
     func refresh() async throws {
@@ -59,12 +59,11 @@ final class KeyRing: Sendable {
 
     /// - Returns: nil when the schedule is the known one.
     private static func read(_ folder: KeyFolder, _ pool: WorkPool, known: KeySchedule?) async throws -> State? {
-        let (schedule, keys) = try await pool.run { () -> (KeySchedule, [String]) in
+        try await pool.run { () -> State? in
             let schedule = try folder.schedule(now: SystemClock.now())
-            return (schedule, schedule == known ? [] : try folder.load(schedule))
+            if schedule == known { return nil }
+            let signing = schedule.published.firstIndex { $0 == schedule.signing }
+            return State(schedule: schedule, signer: try TokenSigner(pemKeys: folder.load(schedule), signing: signing))
         }
-        if schedule == known { return nil }
-        let signing = schedule.published.firstIndex { $0 == schedule.signing }
-        return State(schedule: schedule, signer: try await TokenSigner(pemKeys: keys, signing: signing))
     }
 }

@@ -1,5 +1,5 @@
 internal import AuthDomain
-internal import Crypto
+internal import Cryptography
 internal import Database
 internal import Kernel
 
@@ -23,7 +23,7 @@ struct LoginFailureRepository: Sendable {
             self.address = address.map { Self.hash("address \($0.isVersion4 ? $0 : $0.network(bits: 64))") }
         }
 
-        private static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+        private static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: text.utf8)) }
     }
 
     /// - Throws: `RATE_LIMITED` when the account or the address is at its limit.

@@ -1,6 +1,6 @@
 internal import AuthCore
 internal import AuthDomain
-internal import Crypto
+internal import Cryptography
 internal import Database
 internal import Kernel
 
@@ -32,7 +32,7 @@ struct MailLimitRepository: Sendable {
             }
         }
 
-        private static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+        private static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: text.utf8)) }
     }
 
     /// Counts one mail for each key, unless one of them is at its limit: then for those before it, which the caller rolls back or accepts.

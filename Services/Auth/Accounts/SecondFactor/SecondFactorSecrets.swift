@@ -1,5 +1,5 @@
 internal import AuthDomain
-internal import Crypto
+internal import Cryptography
 internal import Kernel
 
 /// Makes the secrets of second factors, and keeps them out of sight: the table holds them encrypted, and of recovery codes hashes only.
@@ -10,43 +10,34 @@ struct SecondFactorSecrets: Sendable {
 
     /// - Parameter secret: the one that refresh tokens are derived with; this key is of another derivation.
     init(secret: String) {
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(secret.utf8)),
-            info: Array("second factor".utf8),
-            outputByteCount: 32
-        )
+        key = SymmetricKey(derivedFrom: secret.utf8, info: "second factor".utf8)
     }
 
     /// A new secret for an authenticator app.
-    func makeSecret() -> [UInt8] { Self.unguessable(TimeBasedCode.secretBytes) }
+    func makeSecret() -> [UInt8] { Unguessable.bytes(TimeBasedCode.secretBytes) }
 
     /// New recovery codes, as they are shown.
     func makeRecoveryCodes() -> [String] {
-        (0..<RecoveryCode.count).map { _ in RecoveryCode.text(Self.unguessable(RecoveryCode.bytes)) }
+        (0..<RecoveryCode.count).map { _ in RecoveryCode.text(Unguessable.bytes(RecoveryCode.bytes)) }
     }
 
     /// What is stored of a recovery code in its normalized form.
-    func hash(_ code: String) -> [UInt8] { Array(SHA256.hash(data: Array("recovery code \(code)".utf8))) }
+    func hash(_ code: String) -> [UInt8] { Array(SHA256.hash(data: "recovery code \(code)".utf8)) }
 
     /// What is stored of a secret. It opens for its account only: a row copied to another account is of no use.
     func seal(_ secret: [UInt8], of account: UserID) throws -> [UInt8] {
-        Array(try ChaChaPoly.seal(secret, using: key, authenticating: Self.name(account)).combined)
+        try ChaChaPoly.seal(secret, using: key, authenticating: Self.name(account))
     }
 
     /// The secret of a row; nil when it was sealed with another key or for another account.
     func open(_ sealed: [UInt8], of account: UserID) -> [UInt8]? {
-        guard let box = try? ChaChaPoly.SealedBox(combined: sealed) else { return nil }
-        return (try? ChaChaPoly.open(box, using: key, authenticating: Self.name(account))).map { Array($0) }
+        try? ChaChaPoly.open(sealed, using: key, authenticating: Self.name(account))
     }
 
-    /// HMAC-SHA-1, as RFC 6238 has it. What is wrong with SHA-1 does not touch its HMAC, and authenticator apps know no other.
+    /// HMAC-SHA-1, as RFC 6238 has it: authenticator apps know no other.
     static func authenticate(_ message: [UInt8], secret: [UInt8]) -> [UInt8] {
-        Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: SymmetricKey(data: secret)))
+        HMACSHA1.code(for: message, key: secret)
     }
 
     private static func name(_ account: UserID) -> [UInt8] { Array("\(account)".utf8) }
-
-    private static func unguessable(_ bytes: Int) -> [UInt8] {
-        SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Array($0) }
-    }
 }

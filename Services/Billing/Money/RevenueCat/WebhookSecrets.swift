@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Kernel
 internal import Runtime
 
@@ -6,7 +6,7 @@ internal import Runtime
 struct WebhookSecrets: Sendable {
     /// Hashes of the values that the header may have: several while one takes the place of another.
     private let accepted: [SHA256Digest]
-    private let signingKey: SymmetricKey?
+    private let signingKey: HMACSHA256?
     /// How far the time of a signature may be off, by the machine's clock.
     static let tolerance = Interval.minutes(5)
 
@@ -15,7 +15,7 @@ struct WebhookSecrets: Sendable {
     ///   - signingSecret: empty: signatures are not asked for.
     init(secrets: SecretList, signingSecret: String) {
         accepted = secrets.secrets.map { Self.hash($0) }
-        signingKey = signingSecret.isEmpty ? nil : SymmetricKey(data: Array(signingSecret.utf8))
+        signingKey = signingSecret.isEmpty ? nil : HMACSHA256(key: signingSecret.utf8)
     }
 
     /// - Parameters:
@@ -28,7 +28,7 @@ struct WebhookSecrets: Sendable {
         let hash = Self.hash(plain)
         // All are compared, each in constant time.
         var isAccepted = false
-        for known in accepted where Self.areEqual(known, hash) { isAccepted = true }
+        for known in accepted where known == hash { isAccepted = true }
         guard isAccepted, hasValidSignature(signature, body, now) else { throw .webhookRefused }
     }
 
@@ -47,15 +47,10 @@ struct WebhookSecrets: Sendable {
             return false
         }
         let message = Array("\(seconds).".utf8) + body
-        return candidates.contains { HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: message, using: signingKey) }
+        return candidates.contains { signingKey.isValid($0, for: message) }
     }
 
-    private static func hash(_ text: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(text.utf8)) }
-
-    /// In a time that does not depend on where they differ.
-    private static func areEqual(_ left: SHA256Digest, _ right: SHA256Digest) -> Bool {
-        zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
-    }
+    private static func hash(_ text: some StringProtocol) -> SHA256Digest { SHA256.hash(data: text.utf8) }
 
     private static func bytes(hex: Substring) -> [UInt8]? {
         let digits = hex.compactMap(\.hexDigitValue)

@@ -1,7 +1,7 @@
 internal import BlobStore
 internal import Bus
 internal import CommonAPI
-internal import Crypto
+internal import Cryptography
 internal import Kernel
 internal import MediaAPI
 internal import MediaCore
@@ -41,7 +41,7 @@ struct UploadSnap: MutationHandler {
     ) async throws -> UploadSnapReply {
         try await terms.requireAccepted(by: user, context)
         let target = try SnapTarget(request.streakIDs)
-        let keyHash = context.idempotencyKey.map { Array(SHA256.hash(data: Array($0.utf8))) }
+        let keyHash = context.idempotencyKey.map { Array(SHA256.hash(data: $0.utf8)) }
         let requestHash = Self.hash(of: request, photo)
         while context.remaining > .zero {
             if let keyHash, let known = try await operations.repository.find(user: user, keyHash: keyHash) {
@@ -116,7 +116,7 @@ struct UploadSnap: MutationHandler {
             user: user,
             keyHash: keyHash,
             requestHash: requestHash,
-            contentHash: Array(SHA256.hash(data: Array(content.joined(separator: "\n").utf8))),
+            contentHash: Array(SHA256.hash(data: content.joined(separator: "\n").utf8)),
             claimedDate: plan.authorDate,
             streaks: streaks,
             caption: request.caption,
@@ -133,7 +133,7 @@ struct UploadSnap: MutationHandler {
 
     private static func hash(of request: UploadSnapRequest, _ photo: CommonAPI.Blob) -> [UInt8] {
         let parts = [photo.sha256, request.caption ?? "", "\(request.capturedAt?.microseconds ?? 0)"] + request.streakIDs
-        return Array(SHA256.hash(data: Array(parts.joined(separator: "\u{1}").utf8)))
+        return Array(SHA256.hash(data: parts.joined(separator: "\u{1}").utf8))
     }
 
     private static func bytes(hex: String) -> [UInt8] {

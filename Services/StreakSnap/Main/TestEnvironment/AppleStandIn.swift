@@ -1,5 +1,4 @@
-import CryptoExtras
-import FoundationEssentials
+import Cryptography
 import Kernel
 
 /// Stands for Apple: signs identity tokens with a key of its own, and publishes the key (AU-5).
@@ -8,7 +7,7 @@ actor AppleStandIn {
     static let app = "com.example.app"
     private static let keyID = "test-environment"
     private static let lifetime: Int64 = 600
-    private var made: _RSA.Signing.PrivateKey?
+    private var made: RSA.PrivateKey?
 
     /// Who signs in.
     struct Person: Sendable {
@@ -19,19 +18,19 @@ actor AppleStandIn {
 
     /// The public key as a JWK set.
     ///
-    /// - Throws: an error of the library of cryptography.
+    /// - Throws: `CryptographyError`: without memory or randomness.
     func keys() throws -> JSON {
-        let parts = try key().publicKey.getKeyPrimitives()
+        let key = try key().publicKey
         let members = [
-            "kty": "RSA", "kid": Self.keyID, "use": "sig", "alg": "RS256", "n": Base64URL.encode(parts.modulus),
-            "e": Base64URL.encode(parts.publicExponent),
+            "kty": "RSA", "kid": Self.keyID, "use": "sig", "alg": "RS256", "n": Base64URL.encode(key.modulus),
+            "e": Base64URL.encode(key.exponent),
         ]
         return .object(["keys": .list([.texts(members)])])
     }
 
     /// What an iPhone would give the app.
     ///
-    /// - Throws: an error of the library of cryptography.
+    /// - Throws: `CryptographyError`: without memory or randomness.
     func token(for person: Person, now: Instant) throws -> String {
         var claims: [String: JSON] = [
             "iss": .text("https://appleid.apple.com"), "aud": .text(Self.app), "sub": .text(person.subject),
@@ -45,14 +44,13 @@ actor AppleStandIn {
         }
         let header = JSON.texts(["alg": "RS256", "kid": Self.keyID])
         let input = Base64URL.encode(header.bytes) + "." + Base64URL.encode(JSON.object(claims).bytes)
-        let signature = try key().signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
-        return input + "." + Base64URL.encode(signature.rawRepresentation)
+        return input + "." + Base64URL.encode(try key().signature(for: input.utf8))
     }
 
     /// Made when it is needed: that takes a tenth of a second.
-    private func key() throws -> _RSA.Signing.PrivateKey {
+    private func key() throws -> RSA.PrivateKey {
         if let made { return made }
-        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try RSA.PrivateKey()
         made = key
         return key
     }

@@ -1,6 +1,6 @@
 import AuthService
 import BillingService
-import Crypto
+import Cryptography
 import DevEnvironment
 import GatewayService
 import Kernel
@@ -145,7 +145,6 @@ struct WorldPlan: Sendable {
 
     /// 64 unguessable characters.
     static func makeSecret() -> String {
-        let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        return bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+        Unguessable.bytes(32).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
     }
 }
