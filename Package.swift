@@ -105,7 +105,6 @@ func tests(_ name: String, _ needs: [Target.Dependency], path: String? = nil, re
 }
 let computing = ["Domain", "Images", "Kernel", "MediaService", "StreaksDomain", "Tidy", "Transcoding", "Wire"]
 
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nio = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { Target.Dependency.product(name: $0, package: "swift-nio") }
 let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
@@ -126,6 +125,7 @@ let cLibraries: [Target] =
 
 let sharedModules: [Target] = [
     shared("Kernel"), shared("Wire", ["Kernel", "CProtobufC"]), shared("Loop", ["CEpoll"]),
+    shared("HTTPServer", ["Kernel"] + nio),
     shared("Bus", ["Kernel", "Wire", "Loop", "CNats", logging]),
     shared("Database", ["Kernel", "Loop", "CPostgres", logging]),
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
@@ -137,7 +137,7 @@ let sharedModules: [Target] = [
     shared(
         "Runtime",
         [
-            "Kernel", "Wire", "Loop", "Bus", "CMalloc", hummingbird, logging,
+            "Kernel", "Wire", "Loop", "Bus", "CMalloc", "HTTPServer", logging,
         ] + nio
     ),
     // Apart from Runtime: a gateway has no database.
@@ -199,7 +199,7 @@ let services: [[Target]] = [
             Feature("Operations", [], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", "Cryptography", hummingbird,
+            "GatewayService", "OutgoingHTTP", "Passwords", "Tokens", "HTTPServer", "Cryptography",
         ]
     ),
     service(
@@ -270,8 +270,7 @@ let gateway: [Target] = [
         name: "GatewayService",
         dependencies: [
             "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime",
-            "Cryptography",
-            hummingbird, logging, .product(name: "HummingbirdCore", package: "hummingbird"),
+            "Cryptography", "HTTPServer", logging,
         ] + nio,
         path: "Services/Gateway",
         exclude: ["Main", "Transcoding", "Pages", "README.md"],
@@ -282,7 +281,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: all("Service") + nio + [
             "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
-            "Database", "Gzip", "OutgoingHTTP", "Processes", "Cryptography", hummingbird, logging,
+            "Database", "Gzip", "HTTPServer", "OutgoingHTTP", "Processes", "Cryptography", logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -299,13 +298,14 @@ let testTargets: [Target] = [
     ),
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
+    tests("HTTPServerTests", ["HTTPServer", "Kernel", "TestSupport"] + nio),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "CNats", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
     tests("StreakSnapClientTests", ["StreakSnapClient", "StreakSnapTesting", "TestSupport"]),
     tests("ExampleAppTests", ["StreakSnapClient", "StreakSnapTesting"], path: "Tests/Examples/Swift"),
-    tests("BlobStoreTests", hosting + blobs + ["OutgoingHTTP", hummingbird, "Cryptography"]),
+    tests("BlobStoreTests", hosting + blobs + nio + ["OutgoingHTTP", "HTTPServer", "Cryptography"]),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
     tests("VideosTests", ["Videos", "CBoundedProcess", "Kernel", "Processes", "TestSupport", logging]),
@@ -341,14 +341,13 @@ let testTargets: [Target] = [
     program("exit-victim", "Helpers/exit-victim", ["Cryptography"]),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", "Cryptography"]),
     tests("PersonalDataTests", all("Service") + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]),
-    tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
+    tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", "HTTPServer"] + nio),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
     tests(
         "GatewayTests",
         [
             "GatewayService", "GatewayPages", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
-            "Processes", "TestSupport", "Cryptography", hummingbird, logging,
-            .product(name: "HummingbirdCore", package: "hummingbird"),
+            "HTTPServer", "Processes", "TestSupport", "Cryptography", logging,
             .product(name: "NIOEmbedded", package: "swift-nio"),
         ] + nio,
         resources: [.copy("Fixtures")]
@@ -385,8 +384,6 @@ let package = Package(
         .executable(name: "protoc-gen-streaksnap", targets: ["protoc-gen-streaksnap"]),
     ],
     dependencies: [
-        // Without traits that need all of Foundation, whose ICU costs every process 8 MB of memory: `LinkageTests` would notice.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     ],

@@ -1,7 +1,6 @@
 internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
-internal import HummingbirdCore
 internal import Kernel
 public import Logging
 public import Runtime
@@ -232,15 +231,11 @@ public final class GatewayHost: Program {
     }
 
     private func listen(_ responder: GatewayResponder, on place: HTTPListener.Place) async throws {
-        var quiet = logger
-        quiet.logLevel = .error
         // A client that is refused as too slow gets the time to read that.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
-        let service = HTTPService(responder)
         let channel = GatewayChannel(
-            service: service,
+            responder: responder,
             refusals: Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics),
-            hummingbird: HummingbirdRequests(service, logger: quiet),
             bodyLimit: closing,
             idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
         )
@@ -250,7 +245,7 @@ public final class GatewayHost: Program {
             let message: Logger.Message = "fewer connections than http.max-connections: too few files may be open"
             logger.notice(message, metadata: ["most": "\(most)"])
         }
-        let listener = HTTPListener(channel, most: most, logger: quiet)
+        let listener = HTTPListener(channel, most: most, logger: logger)
         let port: Int
         do { port = try await listener.listen(on: place) } catch {
             guard case .address(let host, let wanted) = place else { throw error }

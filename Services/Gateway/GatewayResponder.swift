@@ -1,27 +1,12 @@
 internal import BlobStore
 internal import Bus
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import Runtime
 internal import Transcoding
-
-/// What comes with a request; nothing is kept per request beyond it.
-struct GatewayContext: Sendable {
-    /// Who is at the other end of the connection.
-    let peer: IPAddress?
-    let channel: any Channel
-    /// Whether all of the request is there.
-    let isWhole: Bool
-
-    init(channel: any Channel, isWhole: Bool) {
-        self.channel = channel
-        self.isWhole = isWhole
-        self.peer = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
-    }
-}
 
 /// The way of every HTTP request: the gateway's own few routes, or match → authenticate → transcode → bus → transcode (D2).
 ///
@@ -77,29 +62,36 @@ final class GatewayResponder: Sendable {
         self.streams = streams
     }
 
-    func respond(to request: Request, context: GatewayContext) async -> Response {
-        var request = request
-        if request.headers[.expect] != nil {
-            request.body = RequestBody(asyncSequence: AwaitedBody(body: request.body, channel: context.channel))
-        }
-        let client = addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor])
-        var course = Course(client: client, channel: context.channel, isWhole: context.isWhole || !request.hasBody)
+    /// How a request is answered, whose body is not there yet.
+    func answer(to request: HTTPRequest) -> HTTPAnswer {
+        let match = catalog.routes.match(method: request.method.rawValue, path: request.path)
+        return HTTPAnswer(isQuick: Self.isQuick(request, match)) { [self] request in await respond(to: request, match) }
+    }
+
+    /// Whether a request is small and reaches an RPC that takes JSON, and answers with JSON or a stream of events.
+    private static func isQuick(_ request: HTTPRequest, _ match: RouteMatch) -> Bool {
+        guard request.method != .HEAD, case .found(let route, _) = match else { return false }
+        let (policy, headers) = (route.policy, request.headers)
+        guard policy.uploads.isEmpty, policy.raw == nil, policy.body == nil, !headers.contains(name: "Expect"),
+            !headers.contains(name: "Transfer-Encoding"), !headers.contains(name: "Content-Encoding")
+        else { return false }
+        return headers.first(name: "Content-Length").map { Int($0) ?? .max } ?? 0 <= mostQuickBytes
+    }
+
+    /// Bodies up to here are collected on the event loop.
+    private static let mostQuickBytes = 16 << 10
+
+    private func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
+        let peer = request.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        let client = addresses.client(peer: peer, forwardedFor: request.headers["X-Forwarded-For"])
+        var course = Course(client: client, match: match, isWhole: request.body.isWhole || !request.hasBody)
         var response = await reply(to: request, &course)
         response.forbidStoring(to: request, of: course.route)
-        crossOrigin.addHeaders(to: &response.headers, for: request.headers[.origin])
-        return request.method == .head ? response.withoutContent : response
+        crossOrigin.addHeaders(to: &response.headers, for: request.headers[field: "Origin"])
+        return response
     }
 
-    /// Whether a request reaches an RPC that takes JSON, and answers with JSON or a stream of events.
-    func answersDirectly(method: HTTPRequest.Method, path: String) -> Bool {
-        guard method != .head else { return false }
-        let path = String(path.prefix { $0 != "?" })
-        guard case .found(let route, _) = catalog.routes.match(method: method.rawValue, path: path) else { return false }
-        let policy = route.policy
-        return policy.uploads.isEmpty && policy.raw == nil && policy.body == nil
-    }
-
-    private func reply(to request: Request, _ course: inout Course) async -> Response {
+    private func reply(to request: HTTPRequest, _ course: inout Course) async -> HTTPResponse {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
         course.place = course.isWhole ? limiter.enter() : limiter.enter(arrivingFrom: course.client)
@@ -109,21 +101,21 @@ final class GatewayResponder: Sendable {
             if let place = course.place { limiter.leave(place) }
             metrics.inFlight.add(-1)
         }
-        var response: Response
+        var response: HTTPResponse
         do {
             response = try await answer(request, exchange, &course)
         } catch {
             response = exchange.failure(failure(error, exchange), isExact: course.route?.policy.exact ?? false)
         }
         if let allowance = course.allowance { response.add(allowance) }
-        metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
+        metrics.completed(exchange, request, course.template, status: Int(response.status.code), ContinuousClock.now - started)
         return response
     }
 
     /// What is learned of a request while it is answered, and reported even when it fails.
     private struct Course {
         let client: IPAddress?
-        let channel: any Channel
+        let match: RouteMatch
         /// Whether nothing of the request is still to arrive.
         let isWhole: Bool
         var place: RequestLimiter.Place?
@@ -146,32 +138,27 @@ final class GatewayResponder: Sendable {
         }
     }
 
-    private func answer(_ request: Request, _ exchange: Exchange, _ course: inout Course) async throws -> Response {
-        if let response = crossOrigin.preflight(request, exchange, methods: { methods(of: request.uri.path) }) {
+    private func answer(_ request: HTTPRequest, _ exchange: Exchange, _ course: inout Course) async throws -> HTTPResponse {
+        if let response = crossOrigin.preflight(request, exchange, methods: { methods(of: request.path) }) {
             course.template = "preflight"
             try course.pass(limits.ask(address: course.client, cost: 1))
             return response
         }
-        if let response = try await own.respond(to: request, exchange, on: course.channel.eventLoop) {
+        if let response = try await own.respond(to: request, exchange) {
             course.template = "own"
             return response
         }
-        let match = catalog.routes.match(method: request.method.rawValue, path: request.uri.path)
         var cost: UInt32? = 1
-        if case .found(let route, _) = match {
+        if case .found(let route, _) = course.match {
             (course.route, course.template) = (route, route.template)
             cost = route.policy.unlimited ? nil : route.policy.cost
         }
         if let cost { try course.pass(limits.ask(address: course.client, cost: cost)) }
-        switch match {
+        switch course.match {
         case .found(let route, let path): return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
             try requireAllRoutes()
-            var response = exchange.failure(
-                ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
-            )
-            response.headers[.allow] = allow.joined(separator: ", ")
-            return response
+            return exchange.methodNotAllowed(allow)
         case .notFound:
             try requireAllRoutes()
             throw ServiceError.noRoute
@@ -199,19 +186,19 @@ final class GatewayResponder: Sendable {
     private func call(
         _ route: Route,
         _ path: PathValues,
-        _ request: Request,
+        _ request: HTTPRequest,
         _ exchange: Exchange,
         _ course: inout Course
-    ) async throws -> Response {
+    ) async throws -> HTTPResponse {
         let started = ContinuousClock.now
-        let caller = try await authenticator.caller(request.headers[.authorization], for: route.policy.auth)
+        let caller = try await authenticator.caller(request.headers[field: "Authorization"], for: route.policy.auth)
         let principal = caller?.principal
         if !route.policy.unlimited { try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost)) }
         if route.policy.stream != nil, let caller {
             // Fields and parameters that there are none of.
             _ = try await body(of: request, route, path)
             guard limiter.arrived(&course.place) else { throw busy() }
-            return try await streams.respond(to: request, route, caller, exchange, course.client, course.channel)
+            return try await streams.respond(to: request, route, caller, exchange, course.client)
         }
         // Before any of the body is read: what is refused after an upload has been stored leaves it behind.
         let idempotencyKey = try Self.idempotencyKey(request)
@@ -255,48 +242,44 @@ final class GatewayResponder: Sendable {
         }
         let took = (ContinuousClock.now - started) / .milliseconds(1)
         let output = try route.reply.transcode(reply, requestID: exchange.requestID, took: Int64(took))
-        return try await send(output, of: route, request, exchange, on: course.channel.eventLoop)
+        return try await send(output, of: route, request, exchange)
     }
 
     /// The request message of a route without an upload.
-    private func body(of request: Request, _ route: Route, _ path: PathValues) async throws -> [UInt8] {
-        let query = request.uri.query ?? ""
+    private func body(of request: HTTPRequest, _ route: Route, _ path: PathValues) async throws -> [UInt8] {
+        let query = request.query ?? ""
         guard let raw = route.policy.raw else {
             let body = try await JSONBody.collect(request, within: bodyTimeout)
             return try route.request.transcode(body: body, path: path, query: query)
         }
         let body = try await JSONBody.collectRaw(request, atMost: Int(raw.maxBytes), within: bodyTimeout)
-        let header = { (name: String) in HTTPField.Name(name).flatMap { request.headers[$0] } }
-        return try route.request.transcode(raw: body, header: header, path: path, query: query)
+        return try route.request.transcode(raw: body, header: { request.headers[field: $0] }, path: path, query: query)
     }
 
     private func send(
         _ output: ReplyOutput,
         of route: Route,
-        _ request: Request,
-        _ exchange: Exchange,
-        on loop: any EventLoop
-    ) async throws -> Response {
+        _ request: HTTPRequest,
+        _ exchange: Exchange
+    ) async throws -> HTTPResponse {
         let success = Int(route.policy.successStatus)
-        var response: Response
+        var response: HTTPResponse
         switch output {
         case .json(let bytes): return exchange.response(status: success, contentType: Exchange.json, bytes: bytes)
         case .raw(let bytes, let contentType, let status):
             let status = (200...599).contains(status) ? status : success
             response = exchange.response(status: status, contentType: contentType, bytes: bytes)
-        case .blob(let key): response = try await own.media.serve(try BlobKey(key), to: request, exchange, on: loop)
+        case .blob(let key): response = try await own.media.serve(try BlobKey(key), to: request, exchange)
         case .redirect(let location):
-            response = Response(status: .found, headers: [.location: location, .requestID: exchange.requestID])
+            response = HTTPResponse(.found, ["Location": location, "X-Request-Id": exchange.requestID])
         }
-        for header in route.policy.body?.headers ?? [] {
-            if let name = HTTPField.Name(header.name) { response.headers[name] = header.value }
-        }
+        for header in route.policy.body?.headers ?? [] { response.headers[field: header.name] = header.value }
         return response
     }
 
     /// PF-4: 1 to 255 visible characters.
-    private static func idempotencyKey(_ request: Request) throws(ServiceError) -> String? {
-        guard let key = request.headers[.idempotencyKey] else { return nil }
+    private static func idempotencyKey(_ request: HTTPRequest) throws(ServiceError) -> String? {
+        guard let key = request.headers[field: "Idempotency-Key"] else { return nil }
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw .validation(field: "Idempotency-Key", "must be 1 to 255 visible ASCII characters")
         }
@@ -310,9 +293,9 @@ final class GatewayResponder: Sendable {
     }
 }
 
-extension Request {
+extension HTTPRequest {
     /// Whether its head announces a body.
     fileprivate var hasBody: Bool {
-        headers[.transferEncoding] != nil || headers[.contentLength].map { Int($0) != 0 } ?? false
+        headers.contains(name: "Transfer-Encoding") || headers.first(name: "Content-Length").map { Int($0) != 0 } ?? false
     }
 }

@@ -1,8 +1,7 @@
 import Cryptography
 import Foundation
-import Hummingbird
+import HTTPServer
 import Kernel
-import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -22,20 +21,10 @@ final class AppleServer: Sendable {
     static func start() async throws -> AppleServer {
         let apple = AppleServer()
         try apple.publish("first")
-        let router = Router()
-        router.get("/keys") { _, _ in try apple.answer() }
-        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-        let application = Application(
-            router: router,
-            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
-            logger: PostgresServer.silence
-        )
-        Task { try await application.run() }
-        for await port in ports {
-            apple.state.withLock { $0.port = port }
-            break
+        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0) { request in
+            request.path == "/keys" ? try apple.answer() : HTTPResponse(.notFound)
         }
+        apple.state.withLock { $0.port = server.port }
         return apple
     }
 
@@ -53,18 +42,18 @@ final class AppleServer: Sendable {
         state.withLock { $0.published.append((kid, key)) }
     }
 
-    private func answer() throws -> Response {
+    private func answer() throws -> HTTPResponse {
         let (keys, isBroken) = state.withLock { state in
             state.requests += 1
             return (state.published, state.isBroken)
         }
-        if isBroken { return Response(status: .internalServerError) }
+        if isBroken { return HTTPResponse(.internalServerError) }
         let list = keys.map { kid, key in
             let (modulus, exponent) = (Base64URL.encode(key.publicKey.modulus), Base64URL.encode(key.publicKey.exponent))
             return
                 "{\"kty\":\"RSA\",\"kid\":\"\(kid)\",\"use\":\"sig\",\"alg\":\"RS256\",\"n\":\"\(modulus)\",\"e\":\"\(exponent)\"}"
         }
-        return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "{\"keys\":[\(list.joined(separator: ","))]}")))
+        return HTTPResponse(.ok, [:], "{\"keys\":[\(list.joined(separator: ","))]}")
     }
 
     /// A signed token.

@@ -3,7 +3,6 @@ import Bus
 import CommonAPI
 import Database
 import Foundation
-import Hummingbird
 import Kernel
 import Logging
 import NotificationsAPI

@@ -1,8 +1,9 @@
 import Foundation
-import HTTPTypes
-import Hummingbird
+import HTTPServer
 import Kernel
 import Logging
+import NIOCore
+import NIOHTTP1
 import Synchronization
 import TestSupport
 import Testing
@@ -12,8 +13,8 @@ import Testing
 /// A server that answers as set, and records what it was asked.
 private final class ScriptedServer: Sendable {
     enum Answer: Sendable {
-        case status(HTTPResponse.Status, String = "")
-        case headers(HTTPResponse.Status, [(String, String)], [UInt8])
+        case status(HTTPResponseStatus, String = "")
+        case headers(HTTPResponseStatus, [(String, String)], [UInt8])
         /// The connection ends in the middle of the reply.
         case cutOff
         case late
@@ -34,34 +35,33 @@ private final class ScriptedServer: Sendable {
     var asked: [String] { state.withLock { $0.asked } }
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
 
-    private func next(_ request: Request, _ body: [UInt8]) -> Answer? {
+    private func next(_ request: HTTPRequest, _ body: [UInt8]) -> Answer? {
         state.withLock { state in
-            state.asked.append("\(request.method) \(request.uri)")
+            state.asked.append("\(request.method.rawValue) \(request.path)\(request.query.map { "?\($0)" } ?? "")")
             state.bodies.append(body)
             return state.answers.count > 1 ? state.answers.removeFirst() : state.answers.first
         }
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = try await request.body.collect(upTo: 1 << 24)
         switch next(request, Array(body.readableBytesView)) {
-        case .status(let status, let text): return Response(status: status, body: .init(byteBuffer: ByteBuffer(string: text)))
+        case .status(let status, let text): return HTTPResponse(status, [:], text)
         case .headers(let status, let headers, let bytes):
-            var fields = HTTPFields()
-            for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
-            return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+            return HTTPResponse(status, HTTPHeaders(headers), .bytes(ByteBuffer(bytes: bytes)))
         case .cutOff:
             struct Cut: Error {}
-            return Response(
-                status: .ok,
-                body: ResponseBody(contentLength: 1_000) { writer in
+            return HTTPResponse(
+                .ok,
+                [:],
+                .writer(length: 1_000) { writer in
                     try await writer.write(ByteBuffer(string: "the begin"))
                     throw Cut()
                 }
             )
         case .late, nil:
             try await Task.sleep(for: .seconds(20))
-            return Response(status: .ok)
+            return HTTPResponse(.ok)
         }
     }
 
@@ -71,33 +71,17 @@ private final class ScriptedServer: Sendable {
         logger: Logger = silent,
         _ body: (S3BlobStore) async throws -> Void
     ) async throws {
-        let router = Router()
-        router.on("**", method: .get) { request, _ in try await self.answer(request) }
-        router.on("**", method: .put) { request, _ in try await self.answer(request) }
-        router.on("**", method: .head) { request, _ in try await self.answer(request) }
-        router.on("**", method: .delete) { request, _ in try await self.answer(request) }
-        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-        let application = Application(
-            router: router,
-            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
-            logger: silent
+        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0) { try await self.answer($0) }
+        let store = S3BlobStore(
+            try S3Address(endpoint: "http://127.0.0.1:\(server.port)", region: "us-east-1", bucket: "bucket", pathStyle: true),
+            signer: SigV4(credentials: SigV4.Credentials(keyID: "AKIA", secret: "well-hidden"), region: "us-east-1"),
+            prefix: nil,
+            spoolFolder: NSTemporaryDirectory(),
+            connections: 4,
+            retries: retries,
+            logger: logger
         )
-        // It ends with the process: Hummingbird's server crashes when a connection comes while it stops.
-        Task { try await application.run() }
-        for await port in ports {
-            let store = S3BlobStore(
-                try S3Address(endpoint: "http://127.0.0.1:\(port)", region: "us-east-1", bucket: "bucket", pathStyle: true),
-                signer: SigV4(credentials: SigV4.Credentials(keyID: "AKIA", secret: "well-hidden"), region: "us-east-1"),
-                prefix: nil,
-                spoolFolder: NSTemporaryDirectory(),
-                connections: 4,
-                retries: retries,
-                logger: logger
-            )
-            try await body(store)
-            return
-        }
+        try await body(store)
     }
 }
 
@@ -139,9 +123,9 @@ struct S3FaultTests {
 
     @Test func `what is refused is not asked again`() async throws {
         for (status, code, expected) in [
-            (HTTPResponse.Status.forbidden, "AccessDenied", "STORAGE_DENIED"), (.badRequest, "ExpiredToken", "STORAGE_DENIED"),
+            (HTTPResponseStatus.forbidden, "AccessDenied", "STORAGE_DENIED"), (.badRequest, "ExpiredToken", "STORAGE_DENIED"),
             (.movedPermanently, "PermanentRedirect", "STORAGE_DENIED"), (.notFound, "NoSuchBucket", "STORAGE_DENIED"),
-            (.notFound, "NoSuchKey", "NOT_FOUND"), (.init(code: 507), "XMinioStorageFull", "STORAGE_FULL"),
+            (.notFound, "NoSuchKey", "NOT_FOUND"), (.init(statusCode: 507), "XMinioStorageFull", "STORAGE_FULL"),
             (.preconditionFailed, "PreconditionFailed", "STORAGE_UNAVAILABLE"),
         ] {
             let server = ScriptedServer([.status(status, "<Error><Code>\(code)</Code></Error>")])

@@ -76,7 +76,7 @@ struct ConnectionTests {
         #expect(connection.text.isEmpty)
     }
 
-    /// Hummingbird joins a connection with the first request that it answers (l); ordinary ones (o) come before it and after it.
+    /// Ordinary requests (o) are answered on the event loop, others (l) by a task of their own.
     @Test(arguments: ["ol", "lo", "oolo", "lool", "olollo"], [false, true])
     func `the first request that goes the long way keeps its place among those that do not`(kinds: String, isPipelined: Bool)
         async throws

@@ -1,6 +1,4 @@
 import Foundation
-import HTTPTypes
-import Hummingbird
 import Kernel
 import NIOCore
 import NIOEmbedded
@@ -30,13 +28,6 @@ struct EventStreamTests {
         func finish() { state.withLock { $0.isFinished = true } }
     }
 
-    private struct Writer: ResponseBodyWriter {
-        let sink: Sink
-
-        mutating func write(_ buffer: ByteBuffer) async throws { try await sink.write(buffer) }
-        consuming func finish(_: HTTPFields?) async throws { sink.finish() }
-    }
-
     private func stream() throws -> EventStream {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/watch.binpb", withExtension: nil))
         let table = RouteTable()
@@ -64,8 +55,10 @@ struct EventStreamTests {
 
     private func writing(_ stream: EventStream, to sink: Sink) -> Task<Void, any Error> {
         Task {
-            var writer: any ResponseBodyWriter = Writer(sink: sink)
-            try await stream.write(to: &writer)
+            while let text = await withCheckedContinuation({ next in stream.next { next.resume(returning: $0) } }) {
+                try await sink.write(text)
+            }
+            sink.finish()
         }
     }
 

@@ -1,7 +1,6 @@
-import HTTPTypes
 import NIOCore
 import NIOEmbedded
-import NIOHTTPTypes
+import NIOHTTP1
 import Testing
 
 @testable import GatewayService
@@ -18,16 +17,16 @@ struct IdleTimeoutTests {
 
     private func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
 
-    private func receive(_ part: HTTPRequestPart) throws { try channel.writeInbound(part) }
+    private func receive(_ part: HTTPServerRequestPart) throws { try channel.writeInbound(part) }
 
     private func request() throws {
-        try receive(.head(HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/")))
+        try receive(.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")))
         try receive(.end(nil))
     }
 
     private func reply() {
-        channel.pipeline.write(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
-        channel.pipeline.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+        channel.pipeline.write(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)), promise: nil)
+        channel.pipeline.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
     @Test func `without a request it is closed in time, and not before`() {
@@ -39,7 +38,7 @@ struct IdleTimeoutTests {
 
     @Test func `a request that stops to arrive is cut off`() throws {
         pass(59)
-        try receive(.head(HTTPRequest(method: .post, scheme: "http", authority: "a", path: "/")))
+        try receive(.head(HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")))
         pass(59)
         try receive(.body(ByteBuffer(bytes: [1])))
         pass(59)
@@ -80,7 +79,7 @@ struct IdleTimeoutTests {
     }
 
     @Test func `a refused request that stops to arrive is cut off although it has its reply`() throws {
-        try receive(.head(HTTPRequest(method: .post, scheme: "http", authority: "a", path: "/")))
+        try receive(.head(HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")))
         reply()
         stuck.release()
         pass(60)

@@ -1,4 +1,5 @@
 import GatewayPages
+import TestSupport
 import Testing
 
 @testable import GatewayService

@@ -2,6 +2,7 @@ import BlobStore
 import Foundation
 import Kernel
 import Logging
+import TestSupport
 import Testing
 
 @testable import GatewayService
@@ -69,13 +70,6 @@ struct ReplyTests {
         #expect(beyond.status == 200, "\(beyond)")
         #expect(try await Self.ask(line, "Range: bytes=90-\r\nIf-Range: \(tag)\r\n").status == 416)
         #expect(try await Self.ask(line, "If-Range: \(tag)\r\n").status == 200)
-    }
-
-    @Test(arguments: [
-        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
-        (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
-    ]) func `dates are written as HTTP writes them`(seconds: Int64, text: String) {
-        #expect(HTTPDate.text(Instant(seconds: seconds)) == text)
     }
 
     private struct Pieces: AsyncSequence, Sendable {

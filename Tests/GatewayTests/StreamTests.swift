@@ -197,7 +197,7 @@ import Testing
         await world.stop()
     }
 
-    /// The other request is Hummingbird's: a stream that comes right behind it is written by Hummingbird too.
+    /// The other request is not answered on the event loop.
     @Test(arguments: ["answered before", "sent before", "sent after"])
     func `a connection with another request can become a stream`(other: String) async throws {
         let world = try await WatchWorld()

@@ -1,21 +1,10 @@
-import Hummingbird
+import HTTPServer
 import Kernel
-import Logging
+import NIOCore
 import Synchronization
 import Testing
 
 @testable import OutgoingHTTP
-
-/// Knows the other end of the connection.
-private struct PeerContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let port: Int
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = CoreRequestContextStorage(source: source)
-        port = source.channel.remoteAddress?.port ?? 0
-    }
-}
 
 /// A body of many bytes that is never in memory.
 private struct Pattern: OutgoingBody {
@@ -42,49 +31,31 @@ private final class Gate: Sendable {
 
 private let gate = Gate()
 
-/// A server on this machine for all tests.
-///
-/// It ends with the process: Hummingbird's server crashes when a connection comes while it stops.
-private let server = Task { () async throws -> Int in
-    let router = Router(context: PeerContext.self)
-    router.get("/peer") { _, context in "\(context.port)" }
-    router.put("/echo") { request, _ in
-        Response(status: .created, body: .init(byteBuffer: try await request.body.collect(upTo: 1 << 22)))
+/// A server on this machine for all tests. It ends with the process.
+private let server = Task {
+    try await HTTPServer.start(host: "127.0.0.1", port: 0) { request in
+        switch (request.method, request.path) {
+        case (.GET, "/peer"): return HTTPResponse(.ok, [:], "\(request.remoteAddress?.port ?? 0)")
+        case (.PUT, "/echo"), (.POST, "/echo"):
+            return HTTPResponse(.created, [:], .bytes(try await request.body.collect(upTo: 1 << 22)))
+        case (.GET, "/hello"):
+            let agent = request.headers[field: "User-Agent"] ?? "unknown"
+            return HTTPResponse(.ok, ["Content-Type": "text/plain", "Server": agent], "hello")
+        case (.GET, "/away"): return HTTPResponse(.found, ["Location": "https://example.com/"])
+        case (.GET, "/slow"):
+            try await Task.sleep(for: .seconds(20))
+            return HTTPResponse(.ok, [:], "late")
+        case (.GET, "/held"):
+            try await gate.wait()
+            return HTTPResponse(.ok, [:], "held")
+        case (.GET, "/long"): return HTTPResponse(.ok, [:], String(repeating: "x", count: 10_000))
+        default: return HTTPResponse(.notFound)
+        }
     }
-    router.get("/hello") { request, _ in
-        Response(
-            status: .ok,
-            headers: [.contentType: "text/plain", .server: request.headers[.userAgent] ?? "unknown"],
-            body: .init(byteBuffer: ByteBuffer(string: "hello"))
-        )
-    }
-    router.post("/echo") { request, _ in
-        Response(status: .created, body: .init(byteBuffer: try await request.body.collect(upTo: 1 << 22)))
-    }
-    router.get("/away") { _, _ in Response(status: .found, headers: [.location: "https://example.com/"]) }
-    router.get("/slow") { _, _ in
-        try await Task.sleep(for: .seconds(20))
-        return "late"
-    }
-    router.get("/held") { _, _ in
-        try await gate.wait()
-        return "held"
-    }
-    router.get("/long") { _, _ in String(repeating: "x", count: 10_000) }
-    let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-    let application = Application(
-        router: router,
-        configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-        onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    )
-    Task { try await application.run() }
-    for await port in ports { return port }
-    throw CancellationError()
 }
 
 nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
-    try await body("http://127.0.0.1:\(server.value)")
+    try await body("http://127.0.0.1:\(server.value.port)")
 }
 
 @Suite("Outgoing HTTP", .timeLimit(.minutes(10)))

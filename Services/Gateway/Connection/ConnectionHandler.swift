@@ -1,10 +1,6 @@
-internal import HTTPTypes
 internal import Kernel
 internal import NIOCore
 internal import NIOHTTP1
-
-/// Asks for `100 Continue`: the responder is about to read the body.
-struct BodyWanted: Sendable {}
 
 /// Holds one connection to the rules of HTTP/1 (RFC 9112), between the parser and everything else: refuses what is no correct request,
 /// says when the connection ends, and ends it so that the client gets its reply. `ConnectionState` decides.
@@ -65,24 +61,19 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        switch event {
-        case is BodyWanted:
-            if state.wantsBody() {
-                let head = HTTPResponseHead(version: .http1_1, status: .continue)
-                context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
-            }
-            promise?.succeed()
-        case let begin as StreamWriter.Begin:
-            if state.sendsBytes() { StreamWriter.replaceRequests(by: begin.stream, context) }
-            promise?.succeed()
-        default: context.triggerUserOutboundEvent(event, promise: promise)
+        guard let begin = event as? StreamWriter.Begin else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
         }
+        if state.sendsBytes() { StreamWriter.replaceRequests(by: begin.stream, context) }
+        promise?.succeed()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head):
-            guard head.status.code >= 200 else { return context.write(data, promise: promise) }
+            guard head.status != .continue else {
+                return state.wantsBody() ? context.write(data, promise: promise) : discard(promise)
+            }
             write(head, context, promise)
         case .body:
             guard state.sendsBytes() else { return discard(promise) }

@@ -1,21 +1,18 @@
+internal import HTTPServer
 internal import NIOCore
-internal import NIOHTTP1
-internal import NIOHTTPTypesHTTP1
 
-/// What every connection has: the parser, the gateway's own rules behind it, the limits of time, and the short way for ordinary requests.
+/// What every connection has: the parser, the gateway's own rules behind it, the limits of time, and what answers requests.
 ///
-/// Most connections are idle most of the time, so each has only handlers. What Hummingbird needs is made when a request needs Hummingbird.
+/// Most connections are idle most of the time, so each has only handlers, and a task only while a request is answered.
 struct GatewayChannel: Sendable {
     /// Memory for one read, in bytes. The least is what an idle connection keeps, and holds an ordinary request; an upload soon gets the most.
     static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 1 << 10, maximum: 64 << 10)
     /// TCP_USER_TIMEOUT of tcp(7).
     private static let userTimeout = NIOBSDSocket.Option(rawValue: 18)
-    /// Has no state.
-    private static let codec = HTTP1ToHTTPServerCodec(secure: false)
 
-    let service: HTTPService
+    let responder: GatewayResponder
     let refusals: Refusals
-    let hummingbird: HummingbirdRequests
+    let connections = HTTPConnections()
     /// How long a body may take, as `BodyDeadline` has it.
     let bodyLimit: Duration
     /// How long a connection is kept on which nothing moves.
@@ -30,20 +27,10 @@ struct GatewayChannel: Sendable {
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: Self.userTimeout)
         try? channel.syncOptions?.setOption(option, value: SocketOptionValue(idleTimeout / .milliseconds(1)))
         let pipeline = channel.pipeline.syncOperations
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (80 << 10, 80 << 10, 1_000)
-        try pipeline.configureHTTPServerPipeline(
-            withPipeliningAssistance: false,
-            withErrorHandling: false,
-            // `HTTPFields` takes no others.
-            withOutboundHeaderValidation: false,
-            withEncoderConfiguration: .init(),
-            withDecoderLimitConfiguration: limits
-        )
+        try pipeline.addHTTP()
         try pipeline.addHandlers([
-            ConnectionHandler(refusals), Self.codec, BodyDeadline(bodyLimit),
-            IdleTimeout(TimeAmount(idleTimeout)),
-            DirectRequests(service, hummingbird, on: channel.eventLoop),
+            ConnectionHandler(refusals), BodyDeadline(bodyLimit), IdleTimeout(TimeAmount(idleTimeout)),
+            HTTPRequests(on: channel.eventLoop, of: connections, rules: .elsewhere) { [responder] in responder.answer(to: $0) },
         ])
     }
 }

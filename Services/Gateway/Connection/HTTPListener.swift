@@ -31,10 +31,7 @@ final class HTTPListener: Sendable {
 
     private struct State {
         var socket: (any Channel)?
-        var connections: [ObjectIdentifier: any Channel] = [:]
         var isDraining = false
-        /// Resumed when no connection is left.
-        var drained: CheckedContinuation<Void, Never>?
     }
 
     /// A listener that does not listen yet.
@@ -45,7 +42,7 @@ final class HTTPListener: Sendable {
     }
 
     /// Connections that are served now.
-    var openConnections: Int { state.withLock { $0.connections.count } }
+    var openConnections: Int { handler.connections.count }
 
     /// Begins to accept.
     ///
@@ -87,29 +84,22 @@ final class HTTPListener: Sendable {
     ///
     /// - Parameter limit: how long idle connections live.
     func drain(within limit: Duration) async {
-        let (socket, connections) = state.withLock { state in
+        let connections = handler.connections
+        let socket = state.withLock { state in
             state.isDraining = true
-            return (state.socket, Array(state.connections.values))
+            return state.socket
         }
-        for connection in connections { connection.pipeline.fireUserInboundEventTriggered(Drain.begins) }
+        connections.tell(Drain.begins)
         if let socket {
             socket.pipeline.fireUserInboundEventTriggered(AcceptGateHandler.Shut())
             try? await socket.closeFuture.get()
         }
         let ending = Task {
             try await Task.sleep(for: limit)
-            let connections = state.withLock { Array($0.connections.values) }
-            for connection in connections { connection.pipeline.fireUserInboundEventTriggered(Drain.ends) }
+            connections.tell(Drain.ends)
         }
-        await withCheckedContinuation { continuation in
-            let isDrained = state.withLock { state in
-                if !state.connections.isEmpty { state.drained = continuation }
-                return state.connections.isEmpty
-            }
-            if isDrained { continuation.resume() }
-        }
+        await connections.finish()
         ending.cancel()
-        await handler.hummingbird.finish()
     }
 
     private func prepare(_ channel: any Channel) -> EventLoopFuture<Void> {
@@ -121,22 +111,9 @@ final class HTTPListener: Sendable {
     }
 
     private func opened(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        let isDraining = state.withLock { state in
-            state.connections[id] = channel
-            return state.isDraining
-        }
-        channel.parent?.pipeline.fireUserInboundEventTriggered(AcceptGateHandler.Settled(connection: id))
-        if isDraining { channel.pipeline.fireUserInboundEventTriggered(Drain.begins) }
-        channel.closeFuture.whenComplete { [self] _ in
-            let drained = state.withLock { state in
-                state.connections[id] = nil
-                guard state.connections.isEmpty else { return nil as CheckedContinuation<Void, Never>? }
-                defer { state.drained = nil }
-                return state.drained
-            }
-            drained?.resume()
-        }
+        handler.connections.add(channel)
+        let settled = AcceptGateHandler.Settled(connection: ObjectIdentifier(channel))
+        channel.parent?.pipeline.fireUserInboundEventTriggered(settled)
     }
 }
 

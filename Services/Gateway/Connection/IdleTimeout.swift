@@ -1,6 +1,5 @@
-internal import HTTPTypes
 internal import NIOCore
-internal import NIOHTTPTypes
+internal import NIOHTTP1
 
 /// Closes a connection on which nothing moves (PF-5): nothing of a request arrives, none is being answered, and all replies are
 /// written.
@@ -8,10 +7,10 @@ internal import NIOHTTPTypes
 /// A reply is written when the kernel has the last of it, so a client that reads slowly gets all of it. One that reads nothing
 /// at all is left to the kernel (`GatewayChannel`).
 final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
     private let limit: TimeAmount
     /// When something moved last.

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 internal import NIOHTTP1
@@ -14,16 +14,15 @@ struct Refusals: Sendable {
     ///
     /// - Parameter sent: the request's headers, as far as they were understood.
     func reply(to error: ServiceError, _ sent: HTTPHeaders) -> (head: HTTPResponseHead, body: ByteBuffer) {
-        let requestID = Exchange.requestID(sent["X-Request-Id"].first, ids)
+        let requestID = Exchange.requestID(sent[field: "X-Request-Id"], ids)
         let status = Exchange.status(of: error)
         metrics.malformed(status: status)
         let body = ByteBuffer(bytes: ErrorEnvelope.json(error, requestID: requestID))
-        var fields: HTTPFields = [
-            .contentType: Exchange.json, .contentLength: "\(body.readableBytes)", .connection: "close", .cacheControl: "no-store",
-            .date: HTTPDate.text(SystemClock.now()), .requestID: requestID,
+        var headers: HTTPHeaders = [
+            "Content-Type": Exchange.json, "Content-Length": "\(body.readableBytes)", "Connection": "close",
+            "Cache-Control": "no-store", "Date": HTTPDate.now(), "X-Request-Id": requestID,
         ]
-        crossOrigin.addHeaders(to: &fields, for: sent["Origin"].first)
-        let headers = HTTPHeaders(fields.map { ($0.name.rawName, $0.value) })
+        crossOrigin.addHeaders(to: &headers, for: sent[field: "Origin"])
         return (HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers), body)
     }
 }

@@ -1,12 +1,11 @@
-internal import HTTPTypes
 internal import NIOCore
-internal import NIOHTTPTypes
+internal import NIOHTTP1
 
 /// Closes a connection on which a request's body does not end in time, whatever has been answered meanwhile: after a refusal the rest of
 /// the body is read and thrown away, and a byte now and then would keep that up for ever (PF-5).
 final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
 
     /// The least rate at which a large body must arrive, in bytes a millisecond: a video of 100 MB has 14 minutes.
     private static let leastRate: Int64 = 125
@@ -33,7 +32,7 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             isArriving = true
-            bytes = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
+            bytes = head.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
         case .body: break
         case .end: stop()
         }

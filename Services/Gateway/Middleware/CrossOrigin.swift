@@ -1,5 +1,5 @@
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
+internal import NIOHTTP1
 internal import Runtime
 
 /// Which pages of other origins a browser lets read replies (CORS, the Fetch standard). Tokens travel in `Authorization`, so credentials
@@ -48,31 +48,31 @@ struct CrossOrigin: Sendable {
     /// The reply to the question of a browser whether it may send a request from a page; nil when this is none, or the page may not.
     ///
     /// - Parameter methods: what the path takes; nil when there is no such path.
-    func preflight(_ request: Request, _ exchange: Exchange, methods: () -> [String]?) -> Response? {
-        guard request.method == .options, let origin = request.headers[.origin], isAllowed(origin),
-            request.headers[.accessControlRequestMethod] != nil, let methods = methods()
+    func preflight(_ request: HTTPRequest, _ exchange: Exchange, methods: () -> [String]?) -> HTTPResponse? {
+        guard request.method == .OPTIONS, let origin = request.headers[field: "Origin"], isAllowed(origin),
+            request.headers.contains(name: "Access-Control-Request-Method"), let methods = methods()
         else { return nil }
-        let headers: HTTPFields = [
-            .accessControlAllowMethods: methods.joined(separator: ", "), .accessControlAllowHeaders: Self.requestHeaders,
-            .accessControlMaxAge: Self.maxAge, .requestID: exchange.requestID,
+        let headers: HTTPHeaders = [
+            "Access-Control-Allow-Methods": methods.joined(separator: ", "), "Access-Control-Allow-Headers": Self.requestHeaders,
+            "Access-Control-Max-Age": Self.maxAge, "X-Request-Id": exchange.requestID,
         ]
-        return Response(status: .noContent, headers: headers)
+        return HTTPResponse(.noContent, headers)
     }
 
     /// Says to the browser that the page may read the reply, when it may.
     ///
     /// - Parameter origin: as the browser sent it; nil for other clients.
-    func addHeaders(to headers: inout HTTPFields, for origin: String?) {
+    func addHeaders(to headers: inout HTTPHeaders, for origin: String?) {
         switch allowed {
         case .noOrigin: return
         // The same for all origins, so caches need not distinguish them.
-        case .anyOrigin: headers[.accessControlAllowOrigin] = "*"
+        case .anyOrigin: headers.add(name: "Access-Control-Allow-Origin", value: "*")
         case .listed:
-            headers.append(HTTPField(name: .vary, value: "Origin"))
+            headers.add(name: "Vary", value: "Origin")
             guard let origin, isAllowed(origin) else { return }
-            headers[.accessControlAllowOrigin] = origin
+            headers.add(name: "Access-Control-Allow-Origin", value: origin)
         }
-        headers[.accessControlExposeHeaders] = Self.replyHeaders
+        headers.add(name: "Access-Control-Expose-Headers", value: Self.replyHeaders)
     }
 
     private func isAllowed(_ origin: String) -> Bool {

@@ -1,7 +1,8 @@
 internal import Bus
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
+internal import NIOCore
+internal import NIOHTTP1
 internal import Runtime
 internal import Transcoding
 
@@ -13,9 +14,9 @@ struct Exchange: Sendable {
     /// The client's span, when it said so.
     let parent: TraceContext?
 
-    init(_ request: Request, ids: any IDSource, tracer: Tracer) {
-        self.requestID = Self.requestID(request.headers[.requestID], ids)
-        self.parent = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }
+    init(_ request: HTTPRequest, ids: any IDSource, tracer: Tracer) {
+        self.requestID = Self.requestID(request.headers[field: "X-Request-Id"], ids)
+        self.parent = request.headers[field: "traceparent"].flatMap { TraceContext(traceparent: $0) }
         self.trace = parent?.child() ?? tracer.root()
     }
 
@@ -36,31 +37,39 @@ struct Exchange: Sendable {
     }
 
     /// A reply with the request's id.
-    func response(status: Int, contentType: String, bytes: [UInt8]) -> Response {
+    func response(status: Int, contentType: String, bytes: [UInt8]) -> HTTPResponse {
         response(status: status, contentType: contentType, body: ByteBuffer(bytes: bytes))
     }
 
     /// The same with bytes that many replies share.
-    func response(status: Int, contentType: String, body: ByteBuffer) -> Response {
-        Response(
-            status: HTTPResponse.Status(code: status),
-            headers: [.contentType: contentType, .requestID: requestID],
-            body: .init(byteBuffer: body)
+    func response(status: Int, contentType: String, body: ByteBuffer) -> HTTPResponse {
+        HTTPResponse(
+            HTTPResponseStatus(statusCode: status),
+            ["Content-Type": contentType, "X-Request-Id": requestID],
+            .bytes(body)
         )
     }
 
     /// The error envelope (PF-1), with `Retry-After` when the error says when.
     ///
     /// - Parameter isExact: for a route whose bodies follow a published interface.
-    func failure(_ error: ServiceError, isExact: Bool = false) -> Response {
+    func failure(_ error: ServiceError, isExact: Bool = false) -> HTTPResponse {
         var response = response(
             status: Self.status(of: error),
             contentType: Self.json,
             bytes: ErrorEnvelope.json(error, requestID: requestID, isExact: isExact)
         )
-        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
-        if error.code == .unauthenticated { response.headers[.wwwAuthenticate] = "Bearer" }
-        if error.reason == "UNSUPPORTED_CONTENT_ENCODING" { response.headers[.acceptEncoding] = "gzip" }
+        if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
+        if error.code == .unauthenticated { response.headers.add(name: "WWW-Authenticate", value: "Bearer") }
+        if error.reason == "UNSUPPORTED_CONTENT_ENCODING" { response.headers.add(name: "Accept-Encoding", value: "gzip") }
+        return response
+    }
+
+    /// 405 with the methods that the path takes (RFC 9110 §15.5.6).
+    func methodNotAllowed(_ allow: [String]) -> HTTPResponse {
+        let list = allow.joined(separator: ", ")
+        var response = failure(ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(list)."))
+        response.headers.add(name: "Allow", value: list)
         return response
     }
 
@@ -82,27 +91,20 @@ struct Exchange: Sendable {
     static let json = "application/json; charset=utf-8"
 }
 
-extension Response {
+extension HTTPResponse {
     /// PF-5: how many requests the caller can make at once, has left, and in how many seconds all of them are there again.
     mutating func add(_ allowance: Allowance) {
-        headers[.rateLimitLimit] = String(allowance.limit)
-        headers[.rateLimitRemaining] = String(allowance.remaining)
-        headers[.rateLimitReset] = String(allowance.reset)
+        headers.add(name: "RateLimit-Limit", value: String(allowance.limit))
+        headers.add(name: "RateLimit-Remaining", value: String(allowance.remaining))
+        headers.add(name: "RateLimit-Reset", value: String(allowance.reset))
     }
-}
 
-extension HTTPField.Name {
-    private static func known(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .accept }
-    /// PF-6.
-    static let requestID = known("X-Request-Id")
-    /// W3C Trace Context.
-    static let traceparent = known("traceparent")
-    /// PF-5.
-    static let rateLimitLimit = known("RateLimit-Limit")
-    static let rateLimitRemaining = known("RateLimit-Remaining")
-    static let rateLimitReset = known("RateLimit-Reset")
-    /// PF-4.
-    static let idempotencyKey = known("Idempotency-Key")
-    /// What proxies append the address of their client to.
-    static let forwardedFor = known("X-Forwarded-For")
+    /// Forbids caches to keep a reply that is one caller's own, or a failure, unless its route says itself how it may be kept (RFC 9111
+    /// §5.2.2.5). Tokens travel in replies of routes that take no credential, so every reply in the envelope counts.
+    mutating func forbidStoring(to request: HTTPRequest, of route: Route?) {
+        guard !headers.contains(name: "Cache-Control") else { return }
+        let isEnvelope = route.map { !$0.policy.bare && $0.policy.body == nil } ?? false
+        guard isEnvelope || status.code >= 400 || request.headers.contains(name: "Authorization") else { return }
+        headers.add(name: "Cache-Control", value: "no-store")
+    }
 }

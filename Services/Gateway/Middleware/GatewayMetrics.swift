@@ -1,4 +1,4 @@
-internal import Hummingbird
+internal import HTTPServer
 internal import Runtime
 private import Synchronization
 
@@ -33,7 +33,7 @@ final class GatewayMetrics: Sendable {
     /// A request has its reply.
     ///
     /// - Parameter template: The route as declared, so that neither series nor names of spans depend on what clients send.
-    func completed(_ exchange: Exchange, _ request: Request, _ template: String, status: Int, _ duration: Duration) {
+    func completed(_ exchange: Exchange, _ request: HTTPRequest, _ template: String, status: Int, _ duration: Duration) {
         count(template, status: status)
         time(template, duration)
         tracer.record(exchange.trace) {
@@ -53,7 +53,7 @@ final class GatewayMetrics: Sendable {
     }
 
     /// Clients may send any word.
-    private static func method(_ request: Request) -> String {
+    private static func method(_ request: HTTPRequest) -> String {
         let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
         return known.contains(request.method.rawValue) ? request.method.rawValue : "_OTHER"
     }

@@ -1,6 +1,5 @@
 internal import Gzip
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 internal import NIOHTTP1
@@ -17,9 +16,9 @@ enum JSONBody {
     ///
     /// - Throws: `BODY_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_BODY`, `MALFORMED_REQUEST`,
     ///   `REQUEST_TIMEOUT`.
-    static func collect(_ request: Request, within limit: Duration) async throws -> [UInt8] {
-        let announced = request.headers[.contentLength].flatMap { Int($0) }
-        if request.headers[.transferEncoding] == nil, announced ?? 0 == 0 { return [] }
+    static func collect(_ request: HTTPRequest, within limit: Duration) async throws -> [UInt8] {
+        let announced = request.headers.first(name: "Content-Length").flatMap { Int($0) }
+        if !request.headers.contains(name: "Transfer-Encoding"), announced ?? 0 == 0 { return [] }
         if let announced, announced > RequestTranscoder.maximumBodyBytes { throw tooLarge }
         let coding = try coding(of: request)
         try checkType(of: request)
@@ -37,8 +36,8 @@ enum JSONBody {
     ///
     /// - Parameter most: bytes.
     /// - Throws: `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `REQUEST_TIMEOUT`.
-    static func collectRaw(_ request: Request, atMost most: Int, within limit: Duration) async throws -> [UInt8] {
-        let announced = request.headers[.contentLength].flatMap { Int($0) }
+    static func collectRaw(_ request: HTTPRequest, atMost most: Int, within limit: Duration) async throws -> [UInt8] {
+        let announced = request.headers.first(name: "Content-Length").flatMap { Int($0) }
         if let announced, announced > most { throw tooLarge(most) }
         try refuseCodings(request, "This body")
         do { return try await plain(request, announced: announced, atMost: most, within: limit) } catch let error
@@ -52,12 +51,12 @@ enum JSONBody {
     ///
     /// - Parameter what: the body, as the error names it.
     /// - Throws: `UNSUPPORTED_CONTENT_ENCODING`.
-    static func refuseCodings(_ request: Request, _ what: String) throws(ServiceError) {
+    static func refuseCodings(_ request: HTTPRequest, _ what: String) throws(ServiceError) {
         guard try coding(of: request) == .identity else { throw unsupportedCoding("\(what) must come without a content coding.") }
     }
 
     private static func plain(
-        _ request: Request,
+        _ request: HTTPRequest,
         announced: Int?,
         atMost most: Int,
         within limit: Duration
@@ -73,7 +72,7 @@ enum JSONBody {
         return bytes
     }
 
-    private static func decompressed(_ request: Request, within limit: Duration) async throws -> [UInt8] {
+    private static func decompressed(_ request: HTTPRequest, within limit: Duration) async throws -> [UInt8] {
         let deadline = ContinuousClock.now.advanced(by: limit)
         var received = 0
         do {
@@ -93,8 +92,8 @@ enum JSONBody {
         }
     }
 
-    private static func coding(of request: Request) throws(ServiceError) -> Coding {
-        switch request.headers[.contentEncoding]?.lowercased() {
+    private static func coding(of request: HTTPRequest) throws(ServiceError) -> Coding {
+        switch request.headers[field: "Content-Encoding"]?.lowercased() {
         case nil, "", "identity": .identity
         case "gzip", "x-gzip": .gzip
         default: throw unsupportedCoding("The only content coding that is understood is gzip.")
@@ -102,8 +101,8 @@ enum JSONBody {
     }
 
     /// A form or a file that went to the wrong route should say so, instead of being read as JSON with errors.
-    private static func checkType(of request: Request) throws(ServiceError) {
-        guard let type = request.headers[.contentType] else { return }
+    private static func checkType(of request: HTTPRequest) throws(ServiceError) {
+        guard let type = request.headers[field: "Content-Type"] else { return }
         let name = HeaderParameters(type).value.lowercased()
         guard name == "application/json" || (name.hasPrefix("application/") && name.hasSuffix("+json")) else {
             throw ServiceError(.invalidArgument, "UNSUPPORTED_MEDIA_TYPE", "Send application/json.")

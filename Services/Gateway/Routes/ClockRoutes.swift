@@ -1,6 +1,5 @@
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import Runtime
 
@@ -10,10 +9,10 @@ struct ClockRoutes: Sendable {
     let coordinator: DevelopmentClockCoordinator
     let bodyTimeout: Duration
 
-    func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
+    func respond(to request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         switch request.method {
-        case .get, .head: break
-        case .post:
+        case .GET, .HEAD: break
+        case .POST:
             let body = try await JSONBody.collect(request, within: bodyTimeout)
             switch try Self.move(body) {
             case .advance(let step): try await coordinator.advance(by: step)

@@ -1,4 +1,4 @@
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 private import Synchronization
@@ -22,7 +22,7 @@ final class DocumentationRoutes: Sendable {
         (self.catalog, self.developmentClock) = (catalog, developmentClock)
     }
 
-    func openAPI(_ exchange: Exchange) -> Response {
+    func openAPI(_ exchange: Exchange) -> HTTPResponse {
         exchange.response(status: 200, contentType: Exchange.json, body: page)
     }
 

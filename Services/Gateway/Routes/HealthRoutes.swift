@@ -1,5 +1,5 @@
 internal import Bus
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import Runtime
 
@@ -14,7 +14,7 @@ struct HealthRoutes: Sendable {
     let clock: any Clock
 
     /// `GET /api/health` as the seed shows it. `db` is true when every service answers and has its database; `unavailable` names the others.
-    func seedHealth(_ exchange: Exchange) async -> Response {
+    func seedHealth(_ exchange: Exchange) async -> HTTPResponse {
         let unavailable = expected.subtracting(catalog.answering.subtracting(catalog.withoutDatabase)).sorted()
         let isWell = unavailable.isEmpty && bus.isConnected
         let names = unavailable.map { "\"\($0)\"" }.joined(separator: ",")
@@ -26,7 +26,7 @@ struct HealthRoutes: Sendable {
     }
 
     /// `GET /readyz`: the gateway does not stop, the bus is reachable, every service answers, tokens can be verified.
-    func ready(_ exchange: Exchange) -> Response {
+    func ready(_ exchange: Exchange) -> HTTPResponse {
         let reasons = reasons
         let text = reasons.isEmpty ? "ready\n" : reasons.joined(separator: "\n") + "\n"
         return exchange.response(status: reasons.isEmpty ? 200 : 503, contentType: "text/plain", bytes: Array(text.utf8))

@@ -1,6 +1,5 @@
 internal import Cryptography
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 
 /// `GET /map`: posts and clusters on a plain canvas, for people who develop (PL-4). It exists only where the development clock is on (PF-7). The
@@ -17,14 +16,12 @@ struct MapRoute: Sendable {
             + "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
-    func page(_ exchange: Exchange) -> Response {
+    func page(_ exchange: Exchange) -> HTTPResponse {
         var response = exchange.response(status: 200, contentType: "text/html; charset=utf-8", bytes: html)
-        response.headers[.cacheControl] = "no-store"
-        for (name, value) in [
-            ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
-        ] {
-            if let name = HTTPField.Name(name) { response.headers[name] = value }
-        }
+        response.headers.add(contentsOf: [
+            ("Cache-Control", "no-store"), ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+        ])
         return response
     }
 }

@@ -1,8 +1,8 @@
 internal import BlobStore
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
+internal import NIOHTTP1
 internal import Transcoding
 
 /// `GET /media/{key}?exp=&for=&sig=`: stored photos by a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
@@ -14,13 +14,12 @@ struct MediaRoute: Sendable {
     let signer: SignedURL
     let clock: any Clock
 
-    /// - Parameter loop: of the connection.
-    func respond(to request: Request, _ exchange: Exchange, on loop: any EventLoop) async throws -> Response {
-        guard request.method == .get || request.method == .head else { return exchange.methodNotAllowed(["GET", "HEAD"]) }
-        let path = String(request.uri.path.dropFirst("/media/".count))
+    func respond(to request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        guard request.method == .GET || request.method == .HEAD else { return exchange.methodNotAllowed(["GET", "HEAD"]) }
+        let path = String(request.path.dropFirst("/media/".count))
         let isOpen = path.hasPrefix(Self.open)
         let (key, viewer, expires) = try isOpen ? (Self.openKey(path), nil, nil) : signedKey(path, request)
-        return try await serve(key, from: viewer, expires: expires, isOpen: isOpen, to: request, exchange, on: loop)
+        return try await serve(key, from: viewer, expires: expires, isOpen: isOpen, to: request, exchange)
     }
 
     /// A blob that the caller may see.
@@ -29,59 +28,58 @@ struct MediaRoute: Sendable {
     ///   - viewer: the user that the link was made for; nil when it is for no particular one.
     ///   - expires: when the link does; nil for a blob without one.
     ///   - isOpen: whether shared caches may store it.
-    ///   - loop: of the connection.
     /// - Throws: `NOT_FOUND` when there is none, or it is withheld.
     func serve(
         _ key: BlobKey,
         from viewer: UserID? = nil,
         expires: Instant? = nil,
         isOpen: Bool = false,
-        to request: Request,
-        _ exchange: Exchange,
-        on loop: any EventLoop
-    ) async throws -> Response {
+        to request: HTTPRequest,
+        _ exchange: Exchange
+    ) async throws -> HTTPResponse {
         guard try await !blobs.isWithheld(key, from: viewer, expires: expires), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }
         // Blobs never change in place, so the key and size name the bytes.
         let name = String(StableHash.fnv1a(key.description.utf8), radix: 16)
         let tag = "\"\(name)-\(info.size)\""
-        var headers: HTTPFields = [
-            .contentType: Self.contentType(of: key), .eTag: tag, .acceptRanges: "bytes",
+        var headers: HTTPHeaders = [
+            "Content-Type": Self.contentType(of: key), "ETag": tag, "Accept-Ranges": "bytes",
             // PH-6: a withheld photo is not shown from a cache for longer than this.
-            .cacheControl: isOpen ? "public, max-age=60" : "private, max-age=60", .requestID: exchange.requestID,
+            "Cache-Control": isOpen ? "public, max-age=60" : "private, max-age=60", "X-Request-Id": exchange.requestID,
+            "X-Content-Type-Options": "nosniff",
         ]
-        headers[.xContentTypeOptions] = "nosniff"
         // An export is a file to keep, not a page to show.
-        if key.description.hasSuffix(".json") { headers[.contentDisposition] = "attachment; filename=\"streaksnap-export.json\"" }
-        if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
-            return Response(status: .notModified, headers: headers)
+        if key.description.hasSuffix(".json") {
+            headers.add(name: "Content-Disposition", value: "attachment; filename=\"streaksnap-export.json\"")
+        }
+        if let known = request.headers[field: "If-None-Match"], known.contains(tag) || known == "*" {
+            return HTTPResponse(.notModified, headers)
         }
         // Ranges are defined for GET only (RFC 9110 §14.2).
-        let asked = request.method == .get ? request.headers[.range] : nil
-        let range = ByteRange.parse(asked, ifRange: request.headers[.ifRange], tag: tag, size: info.size)
+        let asked = request.method == .GET ? request.headers[field: "Range"] : nil
+        let range = ByteRange.parse(asked, ifRange: request.headers[field: "If-Range"], tag: tag, size: info.size)
         let part: Range<Int64>?
         switch range {
         case .unsatisfiable:
-            headers[.contentRange] = "bytes */\(info.size)"
-            return Response(status: .rangeNotSatisfiable, headers: headers)
+            headers.add(name: "Content-Range", value: "bytes */\(info.size)")
+            return HTTPResponse(.rangeNotSatisfiable, headers)
         case .whole: part = nil
         case .part(let wanted):
-            headers[.contentRange] = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(info.size)"
+            headers.add(name: "Content-Range", value: "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(info.size)")
             part = wanted
         }
-        let status: HTTPResponse.Status = part == nil ? .ok : .partialContent
+        let status: HTTPResponseStatus = part == nil ? .ok : .partialContent
         let length = part.map { Int64($0.count) } ?? info.size
-        if request.method == .head {
-            headers[.contentLength] = String(length)
-            return Response(status: status, headers: headers)
+        if request.method == .HEAD {
+            headers.add(name: "Content-Length", value: String(length))
+            return HTTPResponse(status, headers)
         }
         let blob = try await blobs.get(key, range: part)
-        let body = ResponseBody(contentLength: Int(length)) { writer in
-            try await Self.write(blob.body, to: &writer, on: loop)
-            try await writer.finish(nil)
+        let body = HTTPResponse.Body.writer(length: Int(length)) { writer in
+            for try await chunk in blob.body { try await writer.write(ByteBuffer(bytes: chunk)) }
         }
-        return Response(status: status, headers: headers, body: body)
+        return HTTPResponse(status, headers, body)
     }
 
     private static func contentType(of key: BlobKey) -> String {
@@ -97,27 +95,15 @@ struct MediaRoute: Sendable {
         return key
     }
 
-    private func signedKey(_ path: String, _ request: Request) throws(ServiceError) -> (BlobKey, UserID?, Instant?) {
-        let parameters = request.uri.queryParameters
+    private func signedKey(_ path: String, _ request: HTTPRequest) throws(ServiceError) -> (BlobKey, UserID?, Instant?) {
         let link = try signer.verify(
             key: path,
-            expires: parameters["exp"].map(String.init) ?? "",
-            viewer: parameters["for"].map(String.init),
-            signature: parameters["sig"].map(String.init) ?? "",
+            expires: request.parameter("exp") ?? "",
+            viewer: request.parameter("for"),
+            signature: request.parameter("sig") ?? "",
             now: clock.now()
         )
         return (link.key, link.viewer, link.expires)
-    }
-
-    /// Writes chunks as the connection takes them.
-    ///
-    /// A writer waits when the connection takes no more, which is known only once its loop has come to what was written before. Without that a
-    /// loop with much to do is handed whole files.
-    static func write(_ chunks: BlobBody, to writer: inout any ResponseBodyWriter, on loop: any EventLoop) async throws {
-        for try await chunk in chunks {
-            try await writer.write(ByteBuffer(bytes: chunk))
-            try await loop.submit {}.get()
-        }
     }
 }
 
@@ -150,8 +136,4 @@ enum ByteRange: Equatable {
         default: return .whole
         }
     }
-}
-
-extension HTTPField.Name {
-    static let xContentTypeOptions = HTTPField.Name("X-Content-Type-Options") ?? .accept
 }

@@ -1,5 +1,4 @@
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 internal import Runtime
@@ -29,16 +28,14 @@ struct OwnRoutes: Sendable {
     }
 
     /// The response when the path is one of these; nil otherwise.
-    ///
-    /// - Parameter loop: of the connection.
-    func respond(to request: Request, _ exchange: Exchange, on loop: any EventLoop) async throws -> Response? {
-        let path = request.uri.path
+    func respond(to request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse? {
+        let path = request.path
         // Nearly every request is for an RPC below /api/…: one comparison decides.
         if path.hasPrefix("/api/"), path != "/api/health", path != "/api/dev/clock" { return nil }
         guard let methods = methods(of: path) else { return nil }
         let allow = RouteTable.allow(methods)
         guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
-        if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange, on: loop) }
+        if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
         if let page = pages.respond(to: request, exchange) { return page }
         if path.hasPrefix(UploadRoute.prefix) { return try await uploads.respond(to: request, exchange) }
         switch path {

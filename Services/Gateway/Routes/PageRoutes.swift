@@ -1,6 +1,5 @@
 internal import GatewayPages
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 
@@ -61,21 +60,20 @@ struct PageRoutes: Sendable {
     func has(_ path: String) -> Bool { file(path) != nil }
 
     /// The page; nil for other paths.
-    func respond(to request: Request, _ exchange: Exchange) -> Response? {
-        guard let file = file(request.uri.path) else { return nil }
-        let known = request.headers[.ifNoneMatch]
+    func respond(to request: HTTPRequest, _ exchange: Exchange) -> HTTPResponse? {
+        guard let file = file(request.path) else { return nil }
+        let known = request.headers[field: "If-None-Match"]
         let isKnown = known == "*" || known?.contains(file.tag) == true
         var response =
             isKnown
-            ? Response(status: .notModified, headers: [.requestID: exchange.requestID])
+            ? HTTPResponse(.notModified, ["X-Request-Id": exchange.requestID])
             : exchange.response(status: 200, contentType: file.contentType, body: file.bytes)
-        response.headers[.eTag] = file.tag
-        // Asked for anew each time, so that the files of two versions never meet.
-        response.headers[.cacheControl] = "no-cache"
-        response.headers[.contentSecurityPolicy] = Self.contentPolicy
-        response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.referrerPolicy] = "no-referrer"
-        response.headers[.permissionsPolicy] = "camera=(self), microphone=(), geolocation=()"
+        response.headers.add(contentsOf: [
+            // Asked for anew each time, so that the files of two versions never meet.
+            ("ETag", file.tag), ("Cache-Control", "no-cache"), ("Content-Security-Policy", Self.contentPolicy),
+            ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+            ("Permissions-Policy", "camera=(self), microphone=(), geolocation=()"),
+        ])
         return response
     }
 
@@ -83,9 +81,4 @@ struct PageRoutes: Sendable {
         guard let file = Self.files[path], isDevelopment || !file.isDemo else { return nil }
         return file
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .accept
-    fileprivate static let permissionsPolicy = HTTPField.Name("Permissions-Policy") ?? .accept
 }

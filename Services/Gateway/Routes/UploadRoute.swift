@@ -1,6 +1,5 @@
 internal import BlobStore
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import Logging
 internal import NIOCore
@@ -18,11 +17,11 @@ struct UploadRoute: Sendable {
     let logger: Logger
     let bodyTimeout: Duration
 
-    func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
-        let parameters = request.uri.queryParameters
+    func respond(to request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        let parameters = request.parameters
         let link = try signer.verify(
-            key: String(request.uri.path.dropFirst()),
-            query: { name in parameters[name[...]].map(String.init) },
+            key: String(request.path.dropFirst()),
+            query: { name in parameters.first { $0.name == name }?.value },
             now: clock.now()
         )
         // A link outlives the account that it was made for by up to an hour: nothing more is stored for a deleted or suspended one (AU-7).
@@ -39,10 +38,10 @@ struct UploadRoute: Sendable {
             await discard(incoming)
             throw error
         }
-        return Response(status: .noContent, headers: [.requestID: exchange.requestID])
+        return HTTPResponse(.noContent, ["X-Request-Id": exchange.requestID])
     }
 
-    private func store(_ request: Request, _ file: ExpectedUpload, as key: BlobKey) async throws {
+    private func store(_ request: HTTPRequest, _ file: ExpectedUpload, as key: BlobKey) async throws {
         let body = TimedBody(body: request.body, deadline: .now.advanced(by: BodyDeadline.limit(bodyTimeout, bytes: file.size)))
         let stored: StoredBlob
         do { stored = try await blobs.put(key, from: body, limit: file.size) } catch let error as HTTPParserError {
@@ -55,14 +54,14 @@ struct UploadRoute: Sendable {
     }
 
     /// Refuses before any of the body is read.
-    private static func checkHeaders(of request: Request, _ file: ExpectedUpload) throws(ServiceError) {
-        if let length = request.headers[.contentLength], Int64(length) != file.size {
+    private static func checkHeaders(of request: HTTPRequest, _ file: ExpectedUpload) throws(ServiceError) {
+        if let length = request.headers.first(name: "Content-Length"), Int64(length) != file.size {
             throw mismatch("content-length", "must be \(file.size)")
         }
-        guard request.headers[.contentType] == file.contentType else {
+        guard request.headers[field: "Content-Type"] == file.contentType else {
             throw mismatch("content-type", "must be \(file.contentType)")
         }
-        guard request.headers[.contentDigest] == SignedUpload.digest(of: file) else {
+        guard request.headers[field: "Content-Digest"] == SignedUpload.digest(of: file) else {
             throw mismatch("content-digest", "must be \(SignedUpload.digest(of: file))")
         }
     }
@@ -86,11 +85,11 @@ struct UploadRoute: Sendable {
 
 /// The bytes of a body that must arrive in time.
 private struct TimedBody: AsyncSequence, Sendable {
-    let body: RequestBody
+    let body: HTTPBody
     let deadline: ContinuousClock.Instant
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        var body: RequestBody.AsyncIterator
+        var body: HTTPBody.AsyncIterator
         let deadline: ContinuousClock.Instant
 
         mutating func next() async throws -> ByteBufferView? {
@@ -103,8 +102,4 @@ private struct TimedBody: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: body.makeAsyncIterator(), deadline: deadline) }
-}
-
-extension HTTPField.Name {
-    static let contentDigest = HTTPField.Name("Content-Digest") ?? .accept
 }

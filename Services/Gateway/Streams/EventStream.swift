@@ -1,4 +1,3 @@
-internal import Hummingbird
 internal import Kernel
 internal import NIOCore
 private import Synchronization
@@ -155,22 +154,6 @@ final class EventStream: Sendable {
                 state.waiter = take
             }
         }
-    }
-
-    /// Writes what there is until the end, unless the writer takes the stream itself. Only the connection's task calls it, once.
-    ///
-    /// - Throws: when the connection cannot be written to.
-    func write(to writer: inout any ResponseBodyWriter) async throws {
-        if let body = writer as? DirectBody {
-            body.stream = self
-            return
-        }
-        while let text = await next() { try await writer.write(text) }
-        try await writer.finish(nil)
-    }
-
-    private func next() async -> ByteBuffer? {
-        await withCheckedContinuation { continuation in next { continuation.resume(returning: $0) } }
     }
 }
 

@@ -1,5 +1,4 @@
 internal import Bus
-internal import Hummingbird
 internal import Kernel
 internal import Logging
 internal import NIOCore

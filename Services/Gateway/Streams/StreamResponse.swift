@@ -1,8 +1,8 @@
 internal import Bus
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
+internal import NIOHTTP1
 internal import Transcoding
 
 extension StreamHub {
@@ -10,25 +10,24 @@ extension StreamHub {
     ///
     /// - Throws: as `open`, and `VALIDATION_ERROR` for a `Last-Event-ID` that can be none.
     func respond(
-        to request: Request,
+        to request: HTTPRequest,
         _ route: Route,
         _ caller: Authenticator.Caller,
         _ exchange: Exchange,
-        _ client: IPAddress?,
-        _ channel: any Channel
-    ) async throws -> Response {
-        let lastEventID = request.headers[.lastEventID]
+        _ client: IPAddress?
+    ) async throws -> HTTPResponse {
+        let lastEventID = request.headers[field: "Last-Event-ID"]
         if let lastEventID, lastEventID.utf8.count > 64 {
             throw ServiceError.validation(field: "Last-Event-ID", "must have at most 64 bytes")
         }
-        let headers: HTTPFields = [
-            .contentType: "text/event-stream; charset=utf-8", .requestID: exchange.requestID, .cacheControl: "no-store",
-            .connection: "close", .accelBuffering: "no",
+        let headers: HTTPHeaders = [
+            "Content-Type": "text/event-stream; charset=utf-8", "X-Request-Id": exchange.requestID, "Cache-Control": "no-store",
+            "Connection": "close",
+            // Asks proxies (nginx) to pass on what they get at once.
+            "X-Accel-Buffering": "no",
         ]
-        if request.method == .head {
-            // Of unknown length, as the stream.
-            return Response(status: .ok, headers: headers, body: ResponseBody { try await $0.finish(nil) })
-        }
+        // Of unknown length, as the stream.
+        if request.method == .HEAD { return HTTPResponse(.ok, headers, .writer(length: nil) { _ in }) }
         let context = CallContext(
             requestID: exchange.requestID,
             trace: exchange.trace,
@@ -36,13 +35,11 @@ extension StreamHub {
             principal: caller.principal,
             clientAddress: client
         )
-        let stream = try await open(route, caller.token, lastEventID: lastEventID, context, channel)
-        return Response(status: .ok, headers: headers, body: ResponseBody { try await stream.write(to: &$0) })
+        let stream = try await open(route, caller.token, lastEventID: lastEventID, context, request.channel)
+        return HTTPResponse(
+            .ok,
+            headers,
+            .handOver { $0.triggerUserOutboundEvent(StreamWriter.Begin(stream: stream), promise: nil) }
+        )
     }
-}
-
-extension HTTPField.Name {
-    static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .accept
-    /// Asks proxies (nginx) to pass on what they get at once.
-    static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .accept
 }

@@ -1,7 +1,6 @@
-internal import HummingbirdCore
+internal import HTTPServer
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOHTTPTypesHTTP1
 
 /// Writes one stream on the event loop of its connection, whose last reply it is.
 ///
@@ -33,10 +32,9 @@ final class StreamWriter: ChannelDuplexHandler, RemovableChannelHandler {
             try pipeline.addHandler(StreamWriter(stream), position: .before(context.handler))
             for old in [
                 try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self), context,
-                try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self),
                 try pipeline.context(handlerType: BodyDeadline.self),
                 try pipeline.context(handlerType: IdleTimeout.self),
-                try pipeline.context(handlerType: DirectRequests.self),
+                try pipeline.context(handlerType: HTTPRequests.self),
             ] { pipeline.removeHandler(context: old, promise: nil) }
         } catch { context.close(promise: nil) }
     }

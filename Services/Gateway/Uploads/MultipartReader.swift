@@ -1,4 +1,4 @@
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import NIOCore
 internal import NIOHTTP1
@@ -7,12 +7,12 @@ internal import NIOHTTP1
 ///
 /// Used by one task at a time: the reader and the part's body that it hands out take turns, never run side by side.
 final class MultipartReader: @unchecked Sendable {
-    private var chunks: RequestBody.AsyncIterator
+    private var chunks: HTTPBody.AsyncIterator
     private var parser: MultipartParser
     private var events: ArraySlice<MultipartParser.Event> = []
     private let deadline: ContinuousClock.Instant
 
-    init(_ body: RequestBody, _ parser: MultipartParser, within limit: Duration) {
+    init(_ body: HTTPBody, _ parser: MultipartParser, within limit: Duration) {
         self.chunks = body.makeAsyncIterator()
         self.parser = parser
         self.deadline = .now.advanced(by: limit)

@@ -1,7 +1,6 @@
 internal import BlobStore
 internal import Bus
-internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPServer
 internal import Kernel
 internal import Logging
 internal import Transcoding
@@ -20,13 +19,13 @@ struct UploadReceiver: Sendable {
     /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what transcoding the other parts throws; nothing stays
     ///   in the blob store then.
     func receive(
-        _ request: Request,
+        _ request: HTTPRequest,
         for route: Route,
         _ path: PathValues
     ) async throws -> (body: [UInt8], blob: BlobReference?) {
-        let parser = try Self.parser(request.headers[.contentType] ?? "", for: route)
+        let parser = try Self.parser(request.headers[field: "Content-Type"] ?? "", for: route)
         try JSONBody.refuseCodings(request, "A form")
-        let announced = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
+        let announced = request.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
         // The other parts are small: a body far beyond the file's limit is refused before any of it is read.
         if let largest = route.policy.uploads.max(by: { $0.maxBytes < $1.maxBytes }),
             announced > Int64(largest.maxBytes) + 1 << 20
@@ -65,8 +64,8 @@ struct UploadReceiver: Sendable {
     }
 
     /// Whether a request says that it is a form.
-    static func isForm(_ request: Request) -> Bool {
-        request.headers[.contentType]?.lowercased().hasPrefix("multipart/") ?? false
+    static func isForm(_ request: HTTPRequest) -> Bool {
+        request.headers[field: "Content-Type"]?.lowercased().hasPrefix("multipart/") ?? false
     }
 
     private static func parts(_ route: Route) -> String {

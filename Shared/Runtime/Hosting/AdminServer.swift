@@ -1,56 +1,45 @@
-internal import Hummingbird
+internal import HTTPServer
 public import Logging
+internal import NIOHTTP1
 
 /// `/metrics`, `/healthz` and `/readyz` of one executable, on a port that clients do not reach.
-public struct AdminServer: Sendable {
-    private let host: String
-    private let port: Int
-    private let metrics: Metrics
-    private let logger: Logger
-    private let isReady: @Sendable () -> Bool
-
-    /// What it listens on.
-    var address: String { "\(host):\(port)" }
-
-    /// - Parameter isReady: asked for each `/readyz`.
-    public init(host: String, port: Int, metrics: Metrics, logger: Logger, isReady: @escaping @Sendable () -> Bool) {
-        self.host = host
-        self.port = port
-        self.metrics = metrics
-        self.logger = logger
-        self.isReady = isReady
-    }
-
-    /// Serves until cancelled.
+public enum AdminServer {
+    /// Starts the admin port when the settings name one; returns when it is open. It is served until the task is cancelled.
     ///
-    /// - Parameter isListening: called once the port is open.
-    public func run(isListening: @escaping @Sendable () -> Void = {}) async throws {
-        let router = Router()
-        let (metrics, isReady) = (metrics, isReady)
+    /// - Parameter isReady: asked for each `/readyz`.
+    /// - Throws: `Settings.Invalid` when it cannot be listened on.
+    public static func start(
+        _ settings: Settings,
+        metrics: Metrics,
+        logger: Logger,
+        isReady: @escaping @Sendable () -> Bool
+    ) async throws -> Task<Void, Never>? {
+        let port = try settings.get(CommonSettings.adminPort)
+        guard port != 0 else { return nil }
+        let host = try settings.get(CommonSettings.adminHost)
         ProcessMetrics.add(to: metrics)
         metrics.measured("streaksnap_ready", help: "1 when /readyz says ready, else 0.") { isReady() ? 1 : 0 }
-        router.get("/metrics") { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(string: metrics.text()))
-            )
+        do {
+            let server = try await HTTPServer.start(host: host, port: port) { answer($0, metrics, isReady: isReady) }
+            return Task {
+                await server.run()
+                guard !Task.isCancelled else { return }
+                logger.error("the admin port is not served any more", metadata: ["port": "\(port)"])
+            }
+        } catch {
+            let (host, port, address) = (CommonSettings.adminHost, CommonSettings.adminPort, "\(host):\(port)")
+            throw Settings.Invalid.address(address, of: host, and: port, "\(error)")
         }
-        router.get("/healthz") { _, _ in "alive\n" }
-        router.get("/readyz") { _, _ in
-            isReady()
-                ? Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "ready\n")))
-                : Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "not ready\n")))
+    }
+
+    private static func answer(_ request: HTTPRequest, _ metrics: Metrics, isReady: () -> Bool) -> HTTPResponse {
+        guard [.GET, .HEAD].contains(request.method) else { return HTTPResponse(.methodNotAllowed, ["Allow": "GET, HEAD"]) }
+        let text: HTTPHeaders = ["Content-Type": "text/plain; charset=utf-8"]
+        return switch request.path {
+        case "/metrics": HTTPResponse(.ok, ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"], metrics.text())
+        case "/healthz": HTTPResponse(.ok, text, "alive\n")
+        case "/readyz": isReady() ? HTTPResponse(.ok, text, "ready\n") : HTTPResponse(.serviceUnavailable, text, "not ready\n")
+        default: HTTPResponse(.notFound)
         }
-        var quiet = logger
-        // It calls its own end an error; that it cannot listen is thrown.
-        quiet.logLevel = .critical
-        let application = Application(
-            router: router,
-            configuration: .init(address: .hostname(host, port: port), serverName: nil),
-            onServerRunning: { _ in isListening() },
-            logger: quiet
-        )
-        try await application.run()
     }
 }

@@ -128,41 +128,6 @@ public enum ProgramMain {
     }
 }
 
-extension AdminServer {
-    /// Starts the admin port when the settings name one; returns when it is open.
-    ///
-    /// - Throws: `Settings.Invalid` when it cannot be listened on.
-    public static func start(
-        _ settings: Settings,
-        metrics: Metrics,
-        logger: Logger,
-        isReady: @escaping @Sendable () -> Bool
-    ) async throws -> Task<Void, Never>? {
-        let port = try settings.get(CommonSettings.adminPort)
-        guard port != 0 else { return nil }
-        let server = AdminServer(
-            host: try settings.get(CommonSettings.adminHost),
-            port: port,
-            metrics: metrics,
-            logger: logger,
-            isReady: isReady
-        )
-        let (events, event) = AsyncStream.makeStream(of: String?.self)
-        let serving = Task {
-            do { try await server.run { event.yield(nil) } } catch is CancellationError {} catch {
-                event.yield("\(error)")
-                logger.error("the admin port is not served", metadata: ["port": "\(port)", "error": "\(error)"])
-            }
-            event.finish()
-        }
-        for await problem in events {
-            guard let problem else { break }
-            throw Settings.Invalid.address(server.address, of: CommonSettings.adminHost, and: CommonSettings.adminPort, problem)
-        }
-        return serving
-    }
-}
-
 extension Logger {
     /// A logger that writes JSON lines with the service's name.
     ///

@@ -1,7 +1,7 @@
-import HTTPTypes
-import Hummingbird
+import HTTPServer
 import Kernel
-import Logging
+import NIOCore
+import NIOHTTP1
 import OutgoingHTTP
 
 /// The control API of a test environment (`deploy/docs/test-kit.md`), and the stand-ins that services reach by HTTP, on a port of 127.0.0.1.
@@ -34,47 +34,32 @@ struct ControlServer: Sendable {
     /// - Parameter worlds: nil until there are any: requests that come before are answered 503.
     /// - Returns: the port.
     /// - Throws: the operating system's error.
-    func start(worlds: @escaping @Sendable () -> Worlds?, logger: Logger) async throws -> Int {
-        let responder = CallbackResponder<BasicRequestContext> { [self] request, _ in
+    func start(worlds: @escaping @Sendable () -> Worlds?) async throws -> Int {
+        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0) { request in
             let call = try await Self.call(request)
             var answer: Answer
             do { answer = try await self.answer(call, worlds()) } catch {
                 let refusal = ControlError(error)
                 answer = Answer(status: refusal.status, body: refusal.json)
             }
-            return Response(
-                status: .init(code: answer.status),
-                headers: answer.body == nil ? [:] : [.contentType: "application/json"],
-                body: answer.body.map { .init(byteBuffer: ByteBuffer(bytes: $0.bytes)) } ?? .init()
+            return HTTPResponse(
+                .init(statusCode: answer.status),
+                answer.body == nil ? [:] : ["Content-Type": "application/json"],
+                .bytes(ByteBuffer(bytes: answer.body?.bytes ?? []))
             )
         }
-        var quiet = logger
-        quiet.logLevel = .critical
-        let (ports, announce) = AsyncThrowingStream.makeStream(of: Int.self)
-        let application = Application(
-            responder: responder,
-            configuration: .init(address: .hostname("127.0.0.1", port: 0), serverName: nil),
-            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
-            logger: quiet
-        )
-        Task {
-            do { try await application.run() } catch { announce.finish(throwing: error) }
-        }
-        for try await port in ports { return port }
-        throw ControlError.unavailable("The control API cannot listen on 127.0.0.1.")
+        return server.port
     }
 
-    private static func call(_ request: Request) async throws -> Call {
+    private static func call(_ request: HTTPRequest) async throws -> Call {
         let body = try await request.body.collect(upTo: mostBytes)
-        var query: [String: String] = [:]
-        for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
         return Call(
             method: request.method.rawValue,
-            path: request.uri.path.split(separator: "/").map(String.init),
-            query: query,
+            path: request.path.split(separator: "/").map(String.init),
+            query: Dictionary(request.parameters.map { ($0.name, $0.value) }) { $1 },
             body: Array(body.readableBytesView),
-            authorization: request.headers[.authorization],
-            isCompressed: request.headers[.contentEncoding] == "gzip"
+            authorization: request.headers[field: "Authorization"],
+            isCompressed: request.headers[field: "Content-Encoding"] == "gzip"
         )
     }
 

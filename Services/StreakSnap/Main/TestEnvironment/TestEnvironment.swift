@@ -104,7 +104,7 @@ struct TestEnvironment: Sendable {
     private func serve(_ endpoints: Endpoints, _ folder: TestFolder) async throws -> String {
         let (registry, found) = (StandInRegistry(), FoundWorlds())
         let server = ControlServer(token: WorldPlan.makeSecret(), registry: registry)
-        let port = try await server.start(worlds: { found.worlds }, logger: logger)
+        let port = try await server.start { found.worlds }
         let control = "http://127.0.0.1:\(port)"
         let databases = try await WorldDatabases.connect(
             endpoints.adminPostgresURL(database: "postgres"),

@@ -1,16 +1,16 @@
-import Foundation
-import Synchronization
+internal import Foundation
+private import Synchronization
 
 /// A reply as it came over the wire.
-struct RawReply: Sendable, CustomStringConvertible {
-    let status: Int
-    let head: String
-    let body: String
+public struct RawReply: Sendable, CustomStringConvertible {
+    public let status: Int
+    public let head: String
+    public let body: String
 
-    var description: String { "\(head)\n\(body)" }
+    public var description: String { "\(head)\n\(body)" }
 
     /// The values of all headers of this name, joined; nil without one.
-    subscript(name: String) -> String? {
+    public subscript(name: String) -> String? {
         let values = head.components(separatedBy: "\r\n").dropFirst().compactMap { line -> String? in
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { return nil }
             return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
@@ -19,16 +19,16 @@ struct RawReply: Sendable, CustomStringConvertible {
     }
 
     /// `error.code` of the envelope.
-    var code: String? {
+    public var code: String? {
         let object = (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: Any]
         return (object?["error"] as? [String: Any])?["code"] as? String
     }
 }
 
-/// A connection on which a test sends what it likes. Nothing here blocks a thread: the gateway runs in the same process.
-final class RawConnection: Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+/// A connection on which a test sends what it likes. Nothing here blocks a thread: the server runs in the same process.
+public final class RawConnection: Sendable {
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
     }
 
     private struct State {
@@ -41,7 +41,7 @@ final class RawConnection: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter sendBuffer: bytes that the kernel keeps of what is sent; nil for as many as it likes.
-    init(port: UInt16, sendBuffer: Int32? = nil) throws {
+    public init(port: UInt16, sendBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var sendBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &sendBuffer, socklen_t(MemoryLayout<Int32>.size))
@@ -61,8 +61,8 @@ final class RawConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends all of it, or as much as the gateway takes before it closes.
-    func send(_ bytes: [UInt8]) async throws {
+    /// Sends all of it, or as much as the server takes before it closes.
+    public func send(_ bytes: [UInt8]) async throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -76,15 +76,15 @@ final class RawConnection: Sendable {
         }
     }
 
-    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+    public func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     /// Sends as much as is taken at once. - Returns: how many bytes that is.
-    func offer(_ bytes: some Sequence<UInt8>) -> Int {
+    public func offer(_ bytes: some Sequence<UInt8>) -> Int {
         max(0, Array(bytes).withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) })
     }
 
     /// Throws away what has arrived. - Returns: how many bytes that is.
-    func discard() -> Int {
+    public func discard() -> Int {
         receive()
         return state.withLock { state in
             defer { state.received = [] }
@@ -93,7 +93,7 @@ final class RawConnection: Sendable {
     }
 
     /// Whether the other end still takes so many bytes.
-    func takes(_ count: Int) -> Bool {
+    public func takes(_ count: Int) -> Bool {
         let sent = [UInt8](repeating: 32, count: count).withUnsafeBytes {
             Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
@@ -101,16 +101,16 @@ final class RawConnection: Sendable {
     }
 
     /// Says that nothing more will come.
-    func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+    public func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Whether the gateway has closed the connection; in order, not by a reset.
-    var isClosed: Bool {
+    /// Whether the server has closed the connection; in order, not by a reset.
+    public var isClosed: Bool {
         receive()
         return state.withLock { $0.isClosed && !$0.wasReset }
     }
 
     /// What has arrived and was not read as a reply.
-    var text: String {
+    public var text: String {
         receive()
         return String(decoding: state.withLock { $0.received }, as: UTF8.self)
     }
@@ -118,7 +118,7 @@ final class RawConnection: Sendable {
     /// The next reply, an interim one included.
     ///
     /// - Parameter isHead: Whether it answers HEAD, and so has no body whatever its length says.
-    func reply(isHead: Bool = false, within limit: Duration = .seconds(60)) async throws -> RawReply {
+    public func reply(isHead: Bool = false, within limit: Duration = .seconds(60)) async throws -> RawReply {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while ContinuousClock.now < deadline {
             receive()
