@@ -22,7 +22,7 @@ func module(_ name: String, _ path: String, _ needs: [Target.Dependency]) -> Tar
 
 /// The generated messages, server protocol and client of one proto package.
 func contract(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    module(name, "Proto/Generated/Swift/\(name)", ["Kernel", "Wire", "Bus", "CContracts", "CProtobufC"] + dependencies)
+    module(name, "Proto/Generated/\(name)", ["Kernel", "Wire", "Bus"] + dependencies)
 }
 
 /// One feature of a service (D14): a folder beside `Service/`, with tables of its own if it has any.
@@ -121,10 +121,11 @@ let cLibraries: [Target] =
         .target(name: "CVips", path: "Shared/CVips"), .target(name: "CBoundedProcess", path: "Shared/CBoundedProcess"),
         .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "place-names.bin"]),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
+        .target(name: "CMessageLayouts", dependencies: ["CProtobufC"], path: "Shared/CMessageLayouts"),
     ] + ["CEpoll", "CMalloc", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }
 
 let sharedModules: [Target] = [
-    shared("Kernel"), shared("Wire", ["Kernel", "CProtobufC"]), shared("Loop", ["CEpoll"]),
+    shared("Kernel"), shared("Wire", ["Kernel", "CMessageLayouts", "CProtobufC"]), shared("Loop", ["CEpoll"]),
     shared("HTTPServer", ["Kernel"] + nio),
     shared("Bus", ["Kernel", "Wire", "Loop", "CNats", logging]),
     shared("Database", ["Kernel", "Loop", "CPostgres", logging]),
@@ -166,18 +167,10 @@ let sharedModules: [Target] = [
 // Generated from Proto/, never edited.
 let contracts: [Target] =
     [
-        .target(name: "CContracts", dependencies: ["CProtobufC"], path: "Proto/Generated/C", publicHeadersPath: "include"),
         contract("CommonAPI"),
-        .target(
-            name: "CDescriptor",
-            dependencies: ["CProtobufC"],
-            path: "Proto/Generator/C",
-            exclude: ["plugin.proto"],
-            publicHeadersPath: "include"
-        ),
         .executableTarget(
             name: "protoc-gen-streaksnap",
-            dependencies: ["CDescriptor", "CProtobufC", "Wire", "Cryptography"],
+            dependencies: ["Wire", "Cryptography"],
             path: "Proto/Generator/Plugin",
             swiftSettings: strict
         ),
@@ -299,7 +292,7 @@ let testTargets: [Target] = [
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
     tests("HTTPServerTests", ["HTTPServer", "Kernel", "TestSupport"] + nio),
-    tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
+    tests("WireTests", all("API") + ["Kernel", "Wire", "CommonAPI", "TestingAPI", "TestSupport", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "CNats", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Loop", "Kernel", "TestSupport", logging]),
@@ -378,7 +371,6 @@ let package = Package(
         .executable(name: "streaksnap", targets: ["streaksnap"]),
         .library(name: "StreakSnapClient", targets: ["StreakSnapClient"]),
         .library(name: "StreakSnapTesting", targets: ["StreakSnapTesting"]),
-        .library(name: "ServiceKitMessages", targets: ["CContracts"]),
         .library(name: "ServiceKit", targets: ["ServiceKit"] + kit + serviceNames.map { $0 + "API" }),
         .library(name: "ServiceKitTesting", targets: ["ServiceKitTesting", "TestSupport"]),
         .executable(name: "protoc-gen-streaksnap", targets: ["protoc-gen-streaksnap"]),

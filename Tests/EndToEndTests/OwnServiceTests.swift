@@ -59,7 +59,7 @@ struct OwnServiceTests {
         #expect(stale.status == 1 && stale.transcript.contains("run deploy/generate"), "\(stale.transcript)")
         let written = try await run(generate, [], environment: ["STREAKSNAP_PLUGIN": plugin])
         #expect(written.status == 0, "\(written.transcript)")
-        let messages = Files.text(package.appending(path: "Generated/Swift/MealPlansAPI/MealPlansMessages.swift")) ?? ""
+        let messages = Files.text(package.appending(path: "Generated/MealPlansAPI/MealPlansMessages.swift")) ?? ""
         #expect(messages.contains("public var firstWord: String"))
 
         struct Description: Decodable {
@@ -69,7 +69,7 @@ struct OwnServiceTests {
         let described = try await swift(["package", "describe", "--type", "json"], package)
         try #require(described.status == 0, "\(described.transcript)")
         let targets = try JSONDecoder().decode(Description.self, from: Data(described.output)).targets.map(\.name)
-        let expected = ["CMealPlansMessages", "MealPlansAPI", "MealPlansMain", "MealPlansService", "MealPlansServiceTests"]
+        let expected = ["MealPlansAPI", "MealPlansMain", "MealPlansService", "MealPlansServiceTests"]
         #expect(targets.sorted() == expected)
         try FileManager.default.removeItem(at: folder)
     }

@@ -36,7 +36,7 @@ struct SourceTree: Sendable {
     static let loaded = Result { try SourceTree(root: URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL) }
 
     /// Folders that are generated.
-    private static let generated = ["Proto/Generated/", "Proto/Generator/C/", "Shared/StreakSnapClient/Generated/"]
+    private static let generated = ["Proto/Generated/", "Shared/StreakSnapClient/Generated/"]
 
     init(root: URL) throws {
         self.root = root

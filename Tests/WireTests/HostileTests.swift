@@ -120,7 +120,7 @@ import Wire
         #expect(throws: WireError.nulInString(field: "text")) { try Everything(serialized: field(32, text)) }
         #expect(throws: WireError.nulInString(field: "strings")) { try Everything(serialized: field(54, text)) }
         #expect(throws: WireError.nulInString(field: "name")) { try Everything(serialized: field(18, field(1, text))) }
-        #expect(throws: WireError.nulInString(field: "key")) { try Everything(serialized: field(61, field(1, text))) }
+        #expect(throws: WireError.nulInString(field: "labels")) { try Everything(serialized: field(61, field(1, text))) }
         #expect(throws: WireError.nulInString(field: "far_away")) { try Everything(serialized: field(5000, text)) }
         #expect(try Everything(serialized: field(15, text)).aBytes == text)
     }

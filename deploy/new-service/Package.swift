@@ -19,15 +19,9 @@ let package = Package(
     targets: [
         // Made from Proto/ by deploy/generate, never edited.
         .target(
-            name: "CSampleNameMessages",
-            dependencies: [kit("ServiceKitMessages")],
-            path: "Generated/C",
-            publicHeadersPath: "include"
-        ),
-        .target(
             name: "SampleNameAPI",
-            dependencies: ["CSampleNameMessages", kit("ServiceKit")],
-            path: "Generated/Swift/SampleNameAPI",
+            dependencies: [kit("ServiceKit")],
+            path: "Generated/SampleNameAPI",
             swiftSettings: strict
         ),
         .target(

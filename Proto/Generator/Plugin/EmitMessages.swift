@@ -26,7 +26,7 @@ extension ModuleEmitter {
             }
         var source = SourceText(
             origin: file.name,
-            imports: imports(c: false, for: types, kernel: usesKernel, wire: usesWire)
+            imports: imports(for: types, kernel: usesKernel, wire: usesWire)
         )
         for item in file.enums {
             source.line()
@@ -49,24 +49,20 @@ extension ModuleEmitter {
             throw GeneratorError("a message cannot be called \(message.name) in Swift")
         }
         source.doc(message.comment)
-        try source.block("public struct \(message.name): Sendable, Equatable") { source in
+        try source.block("public struct \(message.name): Sendable") { source in
             let properties = try self.properties(message)
             for property in properties {
                 source.doc(property.comment)
-                source.line("\(property.attribute)public var \(property.name): \(property.type)\(property.assignment)")
+                // A default beside that of the parameter would be code that every initializer runs for nothing; a wrapper needs one.
+                let initial = property.attribute.isEmpty ? "" : property.assignment
+                source.line("\(property.attribute)public var \(property.name): \(property.type)\(initial)")
             }
-            if try schema.canBeEmpty(message.fullName) {
-                if !properties.isEmpty { source.line() }
-                source.line("/// All fields unset.")
-                source.line("public init() {}")
-            }
-            if !properties.isEmpty {
-                source.line()
-                source.line("/// The given fields set, the others unset.")
-                let parameters = properties.map { "\($0.name): \($0.type)\($0.assignment)" }.joined(separator: ", ")
-                source.block("public init(\(parameters))") { source in
-                    for property in properties { source.line("self.\(property.name) = \(property.name)") }
-                }
+            guard !properties.isEmpty else { return source.line("public init() {}") }
+            source.line()
+            source.line("/// The given fields set, the others unset.")
+            let parameters = properties.map { "\($0.name): \($0.type)\($0.assignment)" }.joined(separator: ", ")
+            source.block("public init(\(parameters))") { source in
+                for property in properties { source.line("self.\(property.name) = \(property.name)") }
             }
             for (index, oneof) in message.oneofs.enumerated() {
                 try self.oneof(oneof, message.fields.filter { $0.oneof == index }, message, &source)

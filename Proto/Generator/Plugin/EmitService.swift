@@ -4,7 +4,7 @@ extension ModuleEmitter {
         let types = service.methods.flatMap { [$0.input, $0.output] }
         var source = SourceText(
             origin: file.name,
-            imports: ["public import Bus"] + imports(c: false, for: types, wire: false)
+            imports: ["public import Bus"] + imports(for: types, wire: false)
         )
         source.line()
         try endpoints(service, &source)

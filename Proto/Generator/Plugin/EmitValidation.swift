@@ -1,98 +1,80 @@
 internal import Wire
 
-// Checks from the validation options. A message without rules, also in its fields, gets an empty function.
+// Checks from the validation options. A message without rules, also in its fields, gets none.
 extension ModuleEmitter {
-    func validations(_ file: ProtoFile) throws -> String {
-        var source = SourceText(origin: file.name, imports: ["public import Wire"])
-        for message in file.allMessages {
-            source.line()
-            try source.block("extension \(message.path.joined(separator: "."))") { source in
-                let head = "public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath)"
-                guard withRules.contains(message.fullName) else { return source.line(head + " {}") }
-                try source.block(head) { source in
-                    for field in message.fields where field.oneof == nil { try check(field, message, &source) }
-                    for (index, oneof) in message.oneofs.enumerated() {
-                        try checkOneof(oneof, message.fields.filter { $0.oneof == index }, message, &source)
-                    }
-                }
-            }
+    func validation(_ message: ProtoMessage, _ source: inout SourceText) throws {
+        var checks: [String] = []
+        for field in message.fields where field.oneof == nil { checks += try self.checks(field, message) }
+        for (index, oneof) in message.oneofs.enumerated() {
+            checks += try self.checks(oneof, message.fields.filter { $0.oneof == index }, message)
         }
-        return source.text
+        guard !checks.isEmpty else { return }
+        source.block("public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath)") { source in
+            for check in checks { source.line(check) }
+        }
     }
 
-    private func check(_ field: ProtoField, _ message: ProtoMessage, _ source: inout SourceText) throws {
+    private func checks(_ field: ProtoField, _ message: ProtoMessage) throws -> [String] {
         try refuseMisplaced(field, message)
         let property = "self." + SwiftName.bare(field.name)
-        let name = "\"\(field.name)\""
-        if field.isRepeated { return try checkRepeated(field, property, name, &source) }
-        let checks = try valueChecks(field, "value", name)
+        let required = "violations.required(at: path, \"\(field.name)\")"
+        if field.isRepeated { return try repeatedChecks(field, property, required) }
         switch field.kind {
-        case .typed where field.isAlwaysSet: try valueChecks(field, property, name).forEach { source.line($0) }
+        case .typed where field.isAlwaysSet: return try valueChecks(field, property)
         case _ where field.isOptional, .timestamp, .message, .typed:
-            if field.rules.isRequired {
-                // A required value must also not be empty or zero; a message only has to be set.
-                let isMissing = isZero(field, "$0").map { "\(property).map({ \($0) }) ?? true" } ?? "\(property) == nil"
-                source.line("if \(isMissing) { violations.required(at: path, \(name)) }")
-            }
-            if !checks.isEmpty {
-                source.block("if let value = \(property)") { source in checks.forEach { source.line($0) } }
-            }
+            let checks = Self.conditional("if let value = \(property)", try valueChecks(field, "value"))
+            guard field.rules.isRequired else { return checks }
+            // A required value must also not be empty or zero; a message only has to be set.
+            let isMissing = isZero(field, "$0").map { "\(property).map({ \($0) }) ?? true" } ?? "\(property) == nil"
+            return ["if \(isMissing) { \(required) }"] + checks
         default:
-            let direct = try valueChecks(field, property, name)
-            guard field.rules.isRequired, let empty = isZero(field, property) else {
-                return direct.forEach { source.line($0) }
-            }
-            guard !direct.isEmpty else { return source.line("if \(empty) { violations.required(at: path, \(name)) }") }
+            let checks = try valueChecks(field, property)
+            guard field.rules.isRequired, let empty = isZero(field, property) else { return checks }
             // A missing number is 0: where both bounds refuse that, they say what a number that was sent as 0 should have been.
-            if let least = field.rules.least, let most = field.rules.most, least > 0 || most < 0 {
-                return direct.forEach { source.line($0) }
-            }
-            source.line("if \(empty) {")
-            source.line("    violations.required(at: path, \(name))")
-            source.line("} else {")
-            direct.forEach { source.line("    " + $0) }
-            source.line("}")
+            if let least = field.rules.least, let most = field.rules.most, least > 0 || most < 0 { return checks }
+            // Of what else is wrong with the field the first counts.
+            return ["if \(empty) { \(required) }"] + checks
         }
     }
 
-    private func checkRepeated(_ field: ProtoField, _ property: String, _ name: String, _ source: inout SourceText) throws {
+    /// Statements under a condition; none when there are none.
+    private static func conditional(_ head: String, _ checks: [String]) -> [String] {
+        switch checks.count {
+        case 0: []
+        case 1: ["\(head) { \(checks[0]) }"]
+        default: ["\(head) {"] + checks.map { "    " + $0 } + ["}"]
+        }
+    }
+
+    private func repeatedChecks(_ field: ProtoField, _ property: String, _ required: String) throws -> [String] {
         let rules = field.rules
-        if rules.isRequired { source.line("if \(property).isEmpty { violations.required(at: path, \(name)) }") }
+        var checks = rules.isRequired ? ["if \(property).isEmpty { \(required) }"] : []
         let bounds = arguments(rules.minItems, rules.maxItems)
-        if !bounds.isEmpty { source.line("violations.items(\(property).count, \(bounds), at: path, \(name))") }
+        if !bounds.isEmpty { checks.append("violations.items(\(property).count, \(bounds), at: path, \"\(field.name)\")") }
         if let entry = schema.mapEntry(field) {
-            guard let type = entry.fields[1].messageType, withRules.contains(type) else { return }
-            let child = "path.child(\(name), key: key)"
-            return source.line(
-                "for (key, value) in \(property) { value.collectViolations(into: &violations, path: \(child)) }"
-            )
+            guard let type = entry.fields[1].messageType, withRules.contains(type) else { return checks }
+            let check = "value.collectViolations(into: &violations, path: path.child(\"\(field.name)\", key: key))"
+            return checks + ["for (key, value) in \(property) { \(check) }"]
         }
-        let checks = try valueChecks(field, "value", name, index: true)
-        guard !checks.isEmpty else { return }
-        source.block("for (index, value) in \(property).enumerated()") { source in checks.forEach { source.line($0) } }
+        let each = try valueChecks(field, "value", index: true)
+        return checks + Self.conditional("for (index, value) in \(property).enumerated()", each)
     }
 
-    private func checkOneof(
-        _ oneof: ProtoOneof,
-        _ fields: [ProtoField],
-        _ message: ProtoMessage,
-        _ source: inout SourceText
-    ) throws {
-        for field in fields {
+    private func checks(_ oneof: ProtoOneof, _ fields: [ProtoField], _ message: ProtoMessage) throws -> [String] {
+        try fields.flatMap { field in
             try refuseMisplaced(field, message)
             guard !field.rules.isRequired else {
                 throw GeneratorError("\(message.name).\(field.name): a field of a oneof cannot be required")
             }
-            let checks = try valueChecks(field, "value", "\"\(field.name)\"")
-            guard !checks.isEmpty else { continue }
             let pattern = "case .\(SwiftName.bare(field.name))(let value)? = self.\(SwiftName.bare(oneof.name))"
-            source.block("if \(pattern)") { source in checks.forEach { source.line($0) } }
+            return Self.conditional("if \(pattern)", try valueChecks(field, "value"))
         }
     }
 
     /// One statement per rule about one value.
-    private func valueChecks(_ field: ProtoField, _ value: String, _ name: String, index: Bool = false) throws -> [String] {
+    private func valueChecks(_ field: ProtoField, _ value: String, index: Bool = false) throws -> [String] {
         let rules = field.rules
+        let name = "\"\(field.name)\""
         let place = "at: path, \(name)" + (index ? ", index: index" : "")
         var checks: [String] = []
         switch field.kind {

@@ -1,19 +1,12 @@
 private import Glibc
 
-/// `protoc-gen-streaksnap`: a protoc plugin that makes the Swift side of `Proto/` (D1).
-///
-/// Without arguments it speaks protoc's plugin protocol on standard input and output. With `--clean` it turns a
-/// FileDescriptorSet into one that protoc-c understands (see `Cleaner`).
+/// `protoc-gen-streaksnap`: a protoc plugin that makes the Swift side of `Proto/` (D1). It speaks protoc's plugin protocol on standard
+/// input and output.
 @main
 enum Plugin {
     static func main() {
         do {
-            let input = readAll()
-            if CommandLine.arguments.dropFirst().first == "--clean" {
-                write(try Cleaner.clean(input))
-            } else {
-                write(try Request.answer(input))
-            }
+            write(try Request.answer(readAll()))
         } catch {
             write(Array("protoc-gen-streaksnap: \(error)\n".utf8), to: STDERR_FILENO)
             exit(1)

@@ -30,6 +30,9 @@ struct ProtoMessage {
     var name: String { path.last ?? "" }
     var withNested: [ProtoMessage] { isMapEntry ? [] : [self] + nested.flatMap(\.withNested) }
     var hasSecret: Bool { fields.contains { $0.rules.isSecret } }
+
+    /// The place of a field in the order of the numbers: what codecs know it by.
+    func index(of field: ProtoField) -> Int { fields.count { $0.number < field.number } }
 }
 
 struct ProtoOneof {

@@ -1,89 +1,64 @@
-internal import CDescriptor
-
-/// Makes the generator's model from protoc's descriptors.
+/// Makes the generator's model from protoc's descriptors. The numbers of fields are those of descriptor.proto.
 struct ModelReader {
     private let comments: Comments
     private let package: String
-    private let file: UnsafeMutablePointer<Google__Protobuf__FileDescriptorProto>
+    private let file: ProtoBytes
 
-    private init(_ file: UnsafeMutablePointer<Google__Protobuf__FileDescriptorProto>) {
+    private init(_ file: ProtoBytes) throws {
         self.file = file
-        comments = Comments(file.pointee.source_code_info)
-        package = text(file.pointee.package)
+        comments = try Comments(try file.message(9))
+        package = file.text(2)
     }
 
-    static func read(_ file: UnsafeMutablePointer<Google__Protobuf__FileDescriptorProto>) throws -> ProtoFile {
-        try ModelReader(file).read()
-    }
+    static func read(_ file: ProtoBytes) throws -> ProtoFile { try ModelReader(file).read() }
 
     private func read() throws -> ProtoFile {
-        let name = text(file.pointee.name)
-        let dependencies = UnsafeBufferPointer(start: file.pointee.dependency, count: file.pointee.n_dependency).map { text($0) }
+        let name = file.text(1)
         do {
             return ProtoFile(
                 name: name,
                 package: package,
-                dependencies: dependencies,
-                messages: try list(file.pointee.message_type, file.pointee.n_message_type).enumerated().map {
-                    try message($1, outer: [], location: [4, Int32($0)])
-                },
-                enums: list(file.pointee.enum_type, file.pointee.n_enum_type).enumerated().map {
-                    enumeration($1, outer: [], location: [5, Int32($0)])
-                },
-                services: try list(file.pointee.service, file.pointee.n_service).enumerated().map {
-                    try service($1, location: [6, Int32($0)])
-                }
+                dependencies: file.texts(3),
+                messages: try file.messages(4).enumerated().map { try message($1, outer: [], location: [4, $0]) },
+                enums: try file.messages(5).enumerated().map { try enumeration($1, outer: [], location: [5, $0]) },
+                services: try file.messages(6).enumerated().map { try service($1, location: [6, $0]) }
             )
         } catch {
             throw GeneratorError("\(name): \(error)")
         }
     }
 
-    private func message(
-        _ proto: UnsafeMutablePointer<Google__Protobuf__DescriptorProto>,
-        outer: [String],
-        location: [Int32]
-    ) throws -> ProtoMessage {
-        let path = outer + [text(proto.pointee.name)]
-        let fields = try list(proto.pointee.field, proto.pointee.n_field).enumerated().map {
-            try field($1, in: path, location: location + [2, Int32($0)])
-        }
+    private func message(_ proto: ProtoBytes, outer: [String], location: [Int]) throws -> ProtoMessage {
+        let path = outer + [proto.text(1)]
+        let options = proto.bytes(7) ?? []
         return ProtoMessage(
             path: path,
             package: package,
             comment: comments[location],
-            fields: fields,
-            oneofs: list(proto.pointee.oneof_decl, proto.pointee.n_oneof_decl).enumerated().map {
-                ProtoOneof(name: text($1.pointee.name), comment: comments[location + [8, Int32($0)]])
+            fields: try proto.messages(2).enumerated().map { try field($1, in: path, location: location + [2, $0]) },
+            oneofs: try proto.messages(8).enumerated().map {
+                ProtoOneof(name: $1.text(1), comment: comments[location + [8, $0]])
             },
-            nested: try list(proto.pointee.nested_type, proto.pointee.n_nested_type).enumerated().map {
-                try message($1, outer: path, location: location + [3, Int32($0)])
-            },
-            enums: list(proto.pointee.enum_type, proto.pointee.n_enum_type).enumerated().map {
-                enumeration($1, outer: path, location: location + [4, Int32($0)])
-            },
-            isMapEntry: proto.pointee.options.map { $0.pointee.map_entry != 0 } ?? false,
-            aggregate: try proto.pointee.options.flatMap { try eventAggregate(options: pack($0)) },
-            page: try proto.pointee.options.flatMap { try PageRules(options: pack($0)) }
+            nested: try proto.messages(3).enumerated().map { try message($1, outer: path, location: location + [3, $0]) },
+            enums: try proto.messages(4).enumerated().map { try enumeration($1, outer: path, location: location + [4, $0]) },
+            isMapEntry: try ProtoBytes(options[...]).flag(7),
+            aggregate: try eventAggregate(options: options),
+            page: try PageRules(options: options)
         )
     }
 
-    private func field(
-        _ proto: UnsafeMutablePointer<Google__Protobuf__FieldDescriptorProto>,
-        in owner: [String],
-        location: [Int32]
-    ) throws -> ProtoField {
-        let name = text(proto.pointee.name)
-        let isOptional = proto.pointee.proto3_optional != 0
+    private func field(_ proto: ProtoBytes, in owner: [String], location: [Int]) throws -> ProtoField {
+        let name = proto.text(1)
+        let isOptional = proto.flag(17)
         do {
-            let rules = try FieldRules(options: proto.pointee.options.map { pack($0) } ?? [])
+            let rules = try FieldRules(options: proto.bytes(8) ?? [])
             return ProtoField(
                 name: name,
-                number: Int(proto.pointee.number),
+                number: Int(proto.number(3) ?? 0),
                 kind: try Self.typed(try kind(proto), rules, isOptional: isOptional),
-                isRepeated: proto.pointee.label == GOOGLE__PROTOBUF__FIELD_DESCRIPTOR_PROTO__LABEL__LABEL_REPEATED,
+                isRepeated: proto.number(4) == 3,
                 isOptional: isOptional,
-                oneof: proto.pointee.has_oneof_index != 0 && !isOptional ? Int(proto.pointee.oneof_index) : nil,
+                oneof: isOptional ? nil : proto.number(9).map { Int($0) },
                 comment: comments[location],
                 rules: rules
             )
@@ -103,9 +78,9 @@ struct ModelReader {
     }
 
     /// Numbers are those of google.protobuf.FieldDescriptorProto.Type.
-    private func kind(_ proto: UnsafeMutablePointer<Google__Protobuf__FieldDescriptorProto>) throws -> ProtoField.Kind {
-        let type = String(text(proto.pointee.type_name).drop { $0 == "." })
-        switch proto.pointee.type.rawValue {
+    private func kind(_ proto: ProtoBytes) throws -> ProtoField.Kind {
+        let type = String(proto.text(6).drop { $0 == "." })
+        switch proto.number(5) {
         case 1: return .number(swift: "Double")
         case 2: return .number(swift: "Float")
         case 3, 16, 18: return .number(swift: "Int64")
@@ -122,43 +97,36 @@ struct ModelReader {
         }
     }
 
-    private func enumeration(
-        _ proto: UnsafeMutablePointer<Google__Protobuf__EnumDescriptorProto>,
-        outer: [String],
-        location: [Int32]
-    ) -> ProtoEnum {
+    private func enumeration(_ proto: ProtoBytes, outer: [String], location: [Int]) throws -> ProtoEnum {
         ProtoEnum(
-            path: outer + [text(proto.pointee.name)],
+            path: outer + [proto.text(1)],
             package: package,
             comment: comments[location],
-            values: list(proto.pointee.value, proto.pointee.n_value).enumerated().map {
+            values: try proto.messages(2).enumerated().map { index, value in
                 ProtoEnum.Value(
-                    name: text($1.pointee.name),
-                    number: $1.pointee.number,
-                    comment: comments[location + [2, Int32($0)]]
+                    name: value.text(1),
+                    number: Int32(truncatingIfNeeded: value.number(2) ?? 0),
+                    comment: comments[location + [2, index]]
                 )
             }
         )
     }
 
-    private func service(
-        _ proto: UnsafeMutablePointer<Google__Protobuf__ServiceDescriptorProto>,
-        location: [Int32]
-    ) throws -> ProtoService {
+    private func service(_ proto: ProtoBytes, location: [Int]) throws -> ProtoService {
         ProtoService(
-            name: text(proto.pointee.name),
+            name: proto.text(1),
             comment: comments[location],
-            methods: try list(proto.pointee.method, proto.pointee.n_method).enumerated().map { index, method in
-                let name = text(method.pointee.name)
-                guard method.pointee.client_streaming == 0, method.pointee.server_streaming == 0 else {
+            methods: try proto.messages(2).enumerated().map { index, method in
+                let name = method.text(1)
+                guard !method.flag(5), !method.flag(6) else {
                     throw GeneratorError("rpc \(name): streams are not supported, use the `stream` option")
                 }
                 return ProtoService.Method(
                     name: name,
-                    input: String(text(method.pointee.input_type).drop { $0 == "." }),
-                    output: String(text(method.pointee.output_type).drop { $0 == "." }),
-                    comment: comments[location + [2, Int32(index)]],
-                    policy: try MethodPolicy(options: method.pointee.options.map { pack($0) } ?? [])
+                    input: String(method.text(2).drop { $0 == "." }),
+                    output: String(method.text(3).drop { $0 == "." }),
+                    comment: comments[location + [2, index]],
+                    policy: try MethodPolicy(options: method.bytes(4) ?? [])
                 )
             }
         )
@@ -167,17 +135,27 @@ struct ModelReader {
 
 /// Comments of a file by the path of what they describe (SourceCodeInfo).
 private struct Comments {
-    private var byPath: [[Int32]: String] = [:]
+    private var byPath: [[Int]: String] = [:]
 
-    init(_ info: UnsafeMutablePointer<Google__Protobuf__SourceCodeInfo>?) {
-        guard let info else { return }
-        for location in list(info.pointee.location, info.pointee.n_location) {
-            let parts = [text(location.pointee.leading_comments), text(location.pointee.trailing_comments)]
-            let comment = parts.filter { !$0.isEmpty }.joined(separator: "\n")
-            guard !comment.isEmpty else { continue }
-            byPath[Array(UnsafeBufferPointer(start: location.pointee.path, count: location.pointee.n_path))] = comment
+    init(_ info: ProtoBytes?) throws {
+        for location in try info?.messages(1) ?? [] {
+            let comment = [3, 4].map(location.text).filter { !$0.isEmpty }.joined(separator: "\n")
+            if !comment.isEmpty { byPath[Self.numbers(location.bytes(1) ?? [])] = comment }
         }
     }
 
-    subscript(path: [Int32]) -> String { byPath[path] ?? "" }
+    subscript(path: [Int]) -> String { byPath[path] ?? "" }
+
+    /// Packed varints.
+    private static func numbers(_ bytes: [UInt8]) -> [Int] {
+        var (numbers, number, shift) = ([Int](), 0, 0)
+        for byte in bytes {
+            number |= Int(byte & 0x7F) << shift
+            shift += 7
+            guard byte < 0x80 else { continue }
+            numbers.append(number)
+            (number, shift) = (0, 0)
+        }
+        return numbers
+    }
 }

@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// Writes the Swift module of one proto package: messages, codecs and validation per proto file, services, the package's descriptor.
+/// Writes the Swift module of one proto package: messages and codecs per proto file, services, the package's descriptor.
 struct ModuleEmitter {
     let package: String
     let module: String
@@ -8,17 +8,14 @@ struct ModuleEmitter {
     let schema: Schema
     let descriptors: Descriptors
     let withRules: Set<String>
-    /// The modules that hold the C of the messages: `CContracts`, and for a package of another repository one of its own beside it.
-    let cModules: [String]
 
-    init(package: String, files: [ProtoFile], schema: Schema, descriptors: Descriptors, cModules: [String]) throws {
+    init(package: String, files: [ProtoFile], schema: Schema, descriptors: Descriptors) throws {
         self.package = package
         self.module = try SwiftName.module(package)
         self.files = files
         self.schema = schema
         self.descriptors = descriptors
         self.withRules = schema.messagesWithRules()
-        self.cModules = cModules
         try refuseSharedNames()
     }
 
@@ -42,7 +39,6 @@ struct ModuleEmitter {
                 if !file.messages.isEmpty || !file.enums.isEmpty {
                     outputs.append(("\(module)/\(stem)Messages.swift", try messages(file)))
                     outputs.append(("\(module)/\(stem)Codec.swift", try codecs(file)))
-                    outputs.append(("\(module)/\(stem)Validation.swift", try validations(file)))
                 }
                 for service in file.services {
                     outputs.append(("\(module)/\(service.name)Service.swift", try self.service(service, file)))
@@ -51,22 +47,16 @@ struct ModuleEmitter {
                 throw GeneratorError("\(file.name): \(error)")
             }
         }
-        if files.contains(where: { !$0.services.isEmpty }) {
-            outputs.append(("\(module)/\(descriptorName).swift", descriptor()))
-        }
-        if usesTimestamps { outputs.append(("\(module)/Timestamps.swift", timestamps())) }
+        outputs.append(("\(module)/\(descriptorName).swift", descriptor()))
         return outputs
     }
 
-    /// `internal` for C, `public` for what the module's own interface mentions.
-    func imports(c: Bool, for types: [String], access: String = "public", kernel: Bool = false, wire: Bool) -> [String] {
+    /// `public` for what the module's own interface mentions.
+    func imports(for types: [String], access: String = "public", kernel: Bool = false, wire: Bool) -> [String] {
         let modules = Set(types.compactMap { try? moduleOf($0) }.filter { $0 != module })
-        return (c ? cImports + ["internal import CProtobufC"] : [])
-            + modules.sorted().map { "\(access) import \($0)" }
+        return modules.sorted().map { "\(access) import \($0)" }
             + (kernel ? ["public import Kernel"] : []) + (wire ? ["public import Wire"] : [])
     }
-
-    private var cImports: [String] { cModules.map { "internal import \($0)" } }
 
     /// The module of a message or enum.
     func moduleOf(_ fullName: String) throws -> String {
@@ -87,38 +77,8 @@ struct ModuleEmitter {
         return ((owner == module ? [] : [owner]) + path).joined(separator: ".")
     }
 
-    private var usesTimestamps: Bool {
-        files.flatMap(\.allMessages).flatMap { message in
-            message.fields + message.fields.compactMap { schema.mapEntry($0) }.flatMap(\.fields)
-        }.contains { field in
-            if case .timestamp = field.kind { return true }
-            return false
-        }
-    }
-
-    private func timestamps() -> String {
-        var source = SourceText(
-            origin: package,
-            imports: cImports + ["internal import Kernel", "internal import Wire"]
-        )
-        source.line()
-        source.line("/// The C twin of an instant.")
-        source.block(
-            "func storeTimestamp(\n    _ instant: Kernel.Instant, _ arena: Wire.Arena, _ field: StaticString\n"
-                + ") throws(Wire.WireError) -> UnsafeMutablePointer<Google__Protobuf__Timestamp>"
-        ) { source in
-            source.line("let (seconds, nanos) = try arena.timestamp(instant, field)")
-            source.line("let c = arena.allocate(Google__Protobuf__Timestamp.self)")
-            source.line("google__protobuf__timestamp__init(c)")
-            source.line("c.pointee.seconds = seconds")
-            source.line("c.pointee.nanos = nanos")
-            source.line("return c")
-        }
-        return source.text
-    }
-
     /// `BillingDescriptor`.
-    private var descriptorName: String { module.dropLast("API".count) + "Descriptor" }
+    var descriptorName: String { module.dropLast("API".count) + "Descriptor" }
 
     private func descriptor() -> String {
         let set = descriptors.set(package: package)
@@ -135,6 +95,7 @@ struct ModuleEmitter {
             var rest = Base64Lines(set)
             while let line = rest.next() { source.line("    " + line) }
             source.line("    \"\"\")")
+            source.line("static let layouts = Wire.MessageLayouts(bytes)")
         }
         return source.text
     }

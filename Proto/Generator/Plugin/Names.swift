@@ -50,39 +50,13 @@ enum SwiftName {
 
     /// `ACCOUNT_STATUS_ACTIVE` of `AccountStatus` → `active`, as the public API writes it.
     static func enumValue(_ value: String, of type: String) -> String {
-        let prefix = CName.lower(type).uppercased() + "_"
+        let prefix = snake(type).uppercased() + "_"
         let short = value.hasPrefix(prefix) ? String(value.dropFirst(prefix.count)) : value
         return (short.first?.isLetter == true ? short : value).lowercased()
     }
-}
-
-/// Names that protoc-c 1.4 gives.
-enum CName {
-    /// protoc-c appends an underscore to C++ keywords.
-    private static let keywords: Set<String> = [
-        "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char", "class", "compl", "const",
-        "const_cast", "continue", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "extern",
-        "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "not", "not_eq",
-        "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "return", "short", "signed",
-        "sizeof", "static", "static_cast", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid",
-        "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-    ]
-
-    /// `streaksnap.auth.v1.Me` → `Streaksnap__Auth__V1__Me`.
-    static func type(_ fullName: String) -> String {
-        fullName.split(separator: ".").map { part in
-            part.split(separator: "_", omittingEmptySubsequences: false).map { $0.prefix(1).uppercased() + $0.dropFirst() }
-                .joined()
-        }.joined(separator: "__")
-    }
-
-    /// `streaksnap.auth.v1.SignInReply` → `streaksnap__auth__v1__sign_in_reply`.
-    static func function(_ fullName: String) -> String {
-        fullName.split(separator: ".").map { lower(String($0)) }.joined(separator: "__")
-    }
 
     /// `SignInReply` → `sign_in_reply`; a run of capitals stays together.
-    static func lower(_ name: String) -> String {
+    static func snake(_ name: String) -> String {
         var result = ""
         var wasUpper = true
         for character in name {
@@ -92,15 +66,4 @@ enum CName {
         }
         return result
     }
-
-    /// The struct member of a field.
-    static func member(_ field: String) -> String {
-        let lower = field.lowercased()
-        return keywords.contains(lower) ? lower + "_" : lower
-    }
-
-    /// The struct member that says which field of a oneof is set. An `optional` field has a oneof of its own.
-    static func oneofCase(_ oneof: String) -> String { lower(oneof) + "_case" }
-
-    static func presence(_ field: ProtoField) -> String { oneofCase("_" + field.name) }
 }

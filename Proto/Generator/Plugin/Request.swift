@@ -1,48 +1,36 @@
-internal import CDescriptor
+internal import Wire
 
-/// protoc's request and the answer to it: one Swift module per proto package, or with the parameter `client` the types and calls of the
-/// client library (D19). The parameter `c_module=CMeals` is for a package of another repository: its C lies in a module of this name.
+/// protoc's request (google.protobuf.compiler.CodeGeneratorRequest) and the answer to it: one Swift module per proto package, or with the
+/// parameter `client` the types and calls of the client library (D19).
 enum Request {
     static func answer(_ bytes: [UInt8]) throws -> [UInt8] {
-        let request = try unpack(bytes, google__protobuf__compiler__code_generator_request__init)
-        let response = UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorResponse>.allocate(capacity: 1)
-        google__protobuf__compiler__code_generator_response__init(response)
-        response.pointee.has_supported_features = 1
-        response.pointee.supported_features = 1  // FEATURE_PROTO3_OPTIONAL
+        let request = try ProtoBytes(bytes[...])
+        var response = WireWriter()
         do {
-            var files = try outputs(request, raw: bytes).map { name, content in
-                let file = UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorResponse__File>.allocate(capacity: 1)
-                google__protobuf__compiler__code_generator_response__file__init(file)
-                file.pointee.name = cText(name)
-                file.pointee.content = cText(content)
-                return Optional(file)
-            }
-            return files.withUnsafeMutableBufferPointer { files in
-                response.pointee.file = files.baseAddress
-                response.pointee.n_file = files.count
-                return pack(response)
+            for (name, content) in try outputs(request, raw: bytes) {
+                var file = WireWriter()
+                file.bytes(name.utf8, field: 1)
+                file.bytes(content.utf8, field: 15)
+                response.bytes(file.bytes, field: 15)
             }
         } catch {
-            response.pointee.error = cText("\(error)")
-            return pack(response)
+            response = WireWriter()
+            response.bytes("\(error)".utf8, field: 1)
         }
+        // FEATURE_PROTO3_OPTIONAL
+        response.varint(1, field: 2)
+        return response.bytes
     }
 
-    private static func outputs(
-        _ request: UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorRequest>,
-        raw: [UInt8]
-    ) throws -> [(name: String, content: String)] {
-        let wanted = Set(
-            UnsafeBufferPointer(start: request.pointee.file_to_generate, count: request.pointee.n_file_to_generate).map {
-                text($0)
-            }
-        )
-        let schema = Schema(files: try list(request.pointee.proto_file, request.pointee.n_proto_file).map(ModelReader.read))
-        let parameter = text(request.pointee.parameter)
-        if parameter == "client" {
+    private static func outputs(_ request: ProtoBytes, raw: [UInt8]) throws -> [(name: String, content: String)] {
+        let wanted = Set(request.texts(1))
+        let schema = Schema(files: try request.messages(15).map(ModelReader.read))
+        switch request.text(2) {
+        case "client":
             return try ClientEmitter(schema: schema, files: schema.files.filter { wanted.contains($0.name) }).outputs()
+        case "": break
+        case let parameter: throw GeneratorError("the parameter “\(parameter)” is unknown; there is client")
         }
-        let cModules = try cModules(parameter)
         let descriptors = try Descriptors(request: raw, files: schema.files)
         let packages = Set(schema.files.filter { wanted.contains($0.name) }.map(\.package)).sorted()
         return try packages.flatMap { package in
@@ -50,23 +38,7 @@ enum Request {
             guard files.allSatisfy({ wanted.contains($0.name) }) else {
                 throw GeneratorError("all files of package \(package) must be given at once")
             }
-            return try ModuleEmitter(
-                package: package,
-                files: files,
-                schema: schema,
-                descriptors: descriptors,
-                cModules: cModules
-            ).outputs()
+            return try ModuleEmitter(package: package, files: files, schema: schema, descriptors: descriptors).outputs()
         }
-    }
-
-    /// `CContracts` has the C of this repository's messages, which those of another may contain.
-    private static func cModules(_ parameter: String) throws -> [String] {
-        guard !parameter.isEmpty else { return ["CContracts"] }
-        let name = parameter.hasPrefix("c_module=") ? parameter.dropFirst("c_module=".count) : ""
-        guard name.first?.isLetter == true, name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }) else {
-            throw GeneratorError("the parameter “\(parameter)” is unknown; there are client and c_module=NAME")
-        }
-        return ["CContracts", String(name)]
     }
 }

@@ -24,12 +24,6 @@ struct SourceText {
         line("}")
     }
 
-    /// Calls the closure that the block just written is.
-    mutating func closeCall() {
-        text.removeLast()
-        text += "()\n"
-    }
-
     /// A proto comment as a doc comment.
     mutating func doc(_ comment: String) {
         guard !comment.isEmpty else { return }
