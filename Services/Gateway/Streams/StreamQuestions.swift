@@ -1,3 +1,5 @@
+internal import Kernel
+
 /// For which streams their service is to be asked next: those that have waited longest first, so that none waits for as long as others come.
 struct StreamQuestions {
     /// At once, besides those of streams that open.
