@@ -2,7 +2,7 @@
 ///
 /// - A statement that reads, or locks what it reads, runs once for each row of its values: `FROM unnest(…) … CROSS JOIN LATERAL (…)`. A value that
 ///   is an array is a part of one array of them all.
-/// - A change of the row given by `\(rows:)` is one of all their rows; its other values must be equal.
+/// - A change of the row given by one `\(rows:)` is one of all their rows; its other values must be equal.
 struct MergedStatement: Sendable {
     private enum Form {
         /// Each row of the result ends with the place of its statement, from 1.
@@ -30,6 +30,8 @@ struct MergedStatement: Sendable {
     init?(_ query: Query) {
         let slots = query.binds.slots
         let rows = query.binds.singleRows
+        // The rows of two would be joined each with each, also those of different owners.
+        guard rows.count <= 1 else { return nil }
         if rows.isEmpty {
             guard !slots.isEmpty, Self.isReading(query.text) else { return nil }
             var bindings: [Binding] = []
@@ -43,9 +45,9 @@ struct MergedStatement: Sendable {
             }
             self.init(reading: query, bindings)
         } else {
-            let isColumn = slots.indices.map { slot in rows.contains { $0.contains(slot) } }
+            let isColumn = slots.indices.map { rows[0].contains($0) }
             for (slot, isColumn) in zip(slots, isColumn) where isColumn && slot.type.array == nil { return nil }
-            self.init(changing: query, rows: rows, isColumn.map { $0 ? .column : .once })
+            self.init(changing: query, row: rows[0], isColumn.map { $0 ? .column : .once })
         }
     }
 
@@ -84,23 +86,17 @@ struct MergedStatement: Sendable {
             """
     }
 
-    private init(changing query: Query, rows: [Range<Int>], _ bindings: [Binding]) {
+    private init(changing query: Query, row: Range<Int>, _ bindings: [Binding]) {
         let utf8 = query.text.utf8
-        var text = ""
-        var position = utf8.startIndex
-        for row in rows {
-            let (first, last) = (query.binds.slots[row.lowerBound], query.binds.slots[row.upperBound - 1])
-            let start = utf8.index(utf8.startIndex, offsetBy: first.mark - Query.singleRow.opening.utf8.count)
-            let end = utf8.index(utf8.startIndex, offsetBy: last.mark + "$\(row.upperBound)".utf8.count)
-            text += query.text[position..<start]
-            text += "unnest(" + row.map { "$\($0 + 1)" }.joined(separator: ", ") + ")"
-            position = utf8.index(end, offsetBy: Query.singleRow.closing.utf8.count)
-        }
-        text += query.text[position...]
+        let (first, last) = (query.binds.slots[row.lowerBound], query.binds.slots[row.upperBound - 1])
+        let start = utf8.index(utf8.startIndex, offsetBy: first.mark - Query.singleRow.opening.utf8.count)
+        let end = utf8.index(utf8.startIndex, offsetBy: last.mark + "$\(row.upperBound)".utf8.count)
+        let unnested = "unnest(" + row.map { "$\($0 + 1)" }.joined(separator: ", ") + ")"
+        let rest = utf8.index(end, offsetBy: Query.singleRow.closing.utf8.count)
         let isJoined = query.text.contains("JOIN") || query.text.contains("ORDER BY")
         form = .changing(isInsert: query.text.hasPrefix("INSERT INTO") && !isJoined)
         self.bindings = bindings
-        self.text = text
+        text = query.text[..<start] + unnested + query.text[rest...]
     }
 
     /// Whether it may be part of a `FROM`: keywords are written in capitals.

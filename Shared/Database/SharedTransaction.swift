@@ -17,7 +17,12 @@ struct SharedTransaction: StatementSender {
     func send() { group.send(place) }
     func cancel() { _ = group.dissolve() }
     func failed(_ error: any Error) {}
-    func cause(of error: any Error) -> any Error { Task.isCancelled ? CancellationError() : error }
+
+    func cause(of error: any Error) -> any Error {
+        // Who has seen it cannot be committed, whatever they make of it.
+        if error is GroupDissolved { _ = group.dissolve() }
+        return Task.isCancelled ? CancellationError() : error
+    }
 }
 
 /// A group ended without effect, through no fault of this member, which is to be run by itself.
@@ -27,7 +32,7 @@ struct GroupDissolved: Error {}
 ///
 /// When every member waits, for answers or for the commit, the statements of those that wait for answers are sent in one go, those of one text as
 /// one (`MergedStatement`). When all wait for the commit, their last statements are sent with it. The group is dissolved, and everything rolled
-/// back, as soon as a body throws, a task is cancelled or a statement fails.
+/// back, as soon as a body throws, a task is cancelled or a statement fails; from the commit on by nothing but its answer (`GroupProgress`).
 final class TransactionGroup: Sendable {
     /// How the group ended.
     enum Outcome: Sendable {
@@ -50,19 +55,14 @@ final class TransactionGroup: Sendable {
 
     private struct State {
         var members: [Member]
-        var phase = Phase.open
+        var progress = GroupProgress()
+        /// What is in flight.
+        var round: Round?
+        /// After the end: for a member that still runs.
+        var failure: (any Error)?
         /// Whether the server holds nothing for the group any more.
         var isReleased = false
         var waitingForRelease: [UnsafeContinuation<Void, Never>] = []
-    }
-
-    private enum Phase {
-        case open
-        /// Statements are in flight.
-        case sending(Round)
-        case committing
-        /// With the error for a member that still runs.
-        case over(any Error)
     }
 
     /// Statements in flight, and whom their answers are for.
@@ -110,7 +110,7 @@ final class TransactionGroup: Sendable {
 
     func append(_ query: Query, _ statement: QueuedStatement, of place: Int) {
         let refused = state.withLock { state -> (any Error)? in
-            if case .over(let error) = state.phase { return error }
+            guard state.progress.takesStatements else { return state.failure ?? DatabaseError(.leaseEnded) }
             state.members[place].entries.append(Entry(query: query, statement: statement))
             return nil
         }
@@ -130,7 +130,7 @@ final class TransactionGroup: Sendable {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 let refused = state.withLock { state -> (any Error)? in
-                    if case .over(let error) = state.phase { return error }
+                    guard state.progress.takesStatements else { return state.failure ?? DatabaseError(.leaseEnded) }
                     state.members[place].commit = continuation
                     return nil
                 }
@@ -141,21 +141,10 @@ final class TransactionGroup: Sendable {
         }
     }
 
-    /// Ends the group without effect, unless its commit is on the way.
+    /// Ends the group without effect, unless its commit is decided.
     ///
     /// - Returns: false when it has ended before, or will by its commit.
-    func dissolve() -> Bool {
-        let isInFlight = state.withLock { state -> Bool? in
-            switch state.phase {
-            case .open: false
-            case .sending: true
-            case .committing, .over: nil
-            }
-        }
-        guard let isInFlight else { return false }
-        if isInFlight { queue.cancel() }
-        return end(with: GroupDissolved(), .dissolved)
-    }
+    func dissolve() -> Bool { end(.withdrawal, with: GroupDissolved()) }
 
     /// Waits until a dissolved group is rolled back: before that its locks would refuse who runs again.
     func released() async {
@@ -183,14 +172,15 @@ final class TransactionGroup: Sendable {
     /// Sends what is ready when no member runs.
     private func proceed() {
         let (round, isLast) = state.withLock { state -> (Round?, Bool) in
-            guard case .open = state.phase, state.members.allSatisfy({ $0.isWaiting || $0.commit != nil }) else {
+            guard state.progress.isOpen, state.members.allSatisfy({ $0.isWaiting || $0.commit != nil }) else {
                 return (nil, false)
             }
             let waiting = state.members.indices.filter { state.members[$0].isWaiting }
             let places = waiting.isEmpty ? Array(state.members.indices) : waiting
             let round = Round(steps(of: places.map { state.members[$0].entries }))
             for place in places { (state.members[place].entries, state.members[place].isWaiting) = ([], false) }
-            state.phase = waiting.isEmpty ? .committing : .sending(round)
+            state.progress.begin(isLast: waiting.isEmpty)
+            state.round = waiting.isEmpty ? nil : round
             return (round, waiting.isEmpty)
         }
         guard let round else { return }
@@ -202,12 +192,12 @@ final class TransactionGroup: Sendable {
                     try queue.append(step.query) { [self] result in received(result, index) }
                 }
             }
+            if isLast { queue.commit { [self] result in committed(result) } } else { queue.send() }
         } catch {
             // Values that cannot be sent together.
-            end(with: GroupDissolved(), .dissolved)
-            return
+            _ = end(.failure, with: GroupDissolved())
         }
-        if isLast { queue.commit { [self] result in committed(result) } } else { queue.send() }
+        if state.withLock({ $0.progress.handedOver() }) { rollBack() }
     }
 
     /// The fewest statements that run each member's in its order.
@@ -232,16 +222,19 @@ final class TransactionGroup: Sendable {
 
     private func received(_ result: Result<ResultBox, any Error>, _ index: Int) {
         let ended = state.withLock { state -> Round? in
-            guard case .sending(let round) = state.phase else { return nil }
+            guard state.progress.isSending, let round = state.round else { return nil }
             round.results[index] = try? result.get()
             round.missing -= 1
             guard round.missing == 0 else { return nil }
-            if round.whole != nil { state.phase = .open }
+            if round.whole != nil {
+                state.progress.answered()
+                state.round = nil
+            }
             return round
         }
         guard let round = ended else { return }
         guard let results = round.whole else {
-            end(with: GroupDissolved(), .dissolved)
+            _ = end(.failure, with: GroupDissolved())
             return
         }
         for (step, result) in zip(round.steps, results) {
@@ -263,43 +256,48 @@ final class TransactionGroup: Sendable {
     private func committed(_ result: Result<ResultBox, any Error>) {
         do {
             try result.get().checkCommitted()
-            end(with: nil, .committed)
+            _ = end(.commit, with: nil)
         } catch {
             let code = (error as? DatabaseError)?.code
             let isKnown = code != nil && code != .outcomeUnknown && code != .stopped
-            end(with: isKnown ? GroupDissolved() : error, .dissolved)
+            _ = end(.commit, with: isKnown ? GroupDissolved() : error)
         }
     }
 
     /// What waits when the group ends.
     private struct Waiting {
+        let ending: GroupProgress.Ending
         let statements: [QueuedStatement]
         let commits: [UnsafeContinuation<Void, any Error>]
     }
 
-    /// The end for all, with an error for those that wait. False when it was before.
-    @discardableResult
-    private func end(with error: (any Error)?, _ outcome: Outcome) -> Bool {
+    /// The end for all, if this may end it now.
+    ///
+    /// - Parameter error: for those that wait; nil: they are committed.
+    /// - Returns: whether it was this that has ended it.
+    private func end(_ cause: GroupProgress.End, with error: (any Error)?) -> Bool {
         let waiting = state.withLock { state -> Waiting? in
-            if case .over = state.phase { return nil }
-            var statements = state.members.flatMap { $0.entries.map(\.statement) }
-            if case .sending(let round) = state.phase { statements += round.steps.flatMap(\.statements) }
+            guard let ending = state.progress.end(cause, needsRollback: error != nil) else { return nil }
+            let unsent = state.members.flatMap { $0.entries.map(\.statement) }
+            let sent = state.round?.steps.flatMap(\.statements) ?? []
             let commits = state.members.compactMap(\.commit)
-            state.phase = .over(error ?? DatabaseError(.leaseEnded))
+            (state.round, state.failure) = (nil, error ?? DatabaseError(.leaseEnded))
             state.members = Array(repeating: Member(), count: state.members.count)
-            return Waiting(statements: statements, commits: commits)
+            return Waiting(ending: ending, statements: unsent + sent, commits: commits)
         }
         guard let waiting else { return false }
-        if let error {
-            queue.rollback { [self] in release(outcome) }
-            for statement in waiting.statements { statement.end(with: .failure(error)) }
-        }
-        if error == nil { release(outcome) }
+        if waiting.ending.stopsStatements { queue.cancel() }
+        if waiting.ending.rollsBack { rollBack() }
+        if error == nil { release(.committed) }
+        let failure = error ?? DatabaseError(.leaseEnded)
+        for statement in waiting.statements { statement.end(with: .failure(failure)) }
         for commit in waiting.commits {
             if let error { commit.resume(throwing: error) } else { commit.resume() }
         }
         return true
     }
+
+    private func rollBack() { queue.rollback { [self] in release(.dissolved) } }
 }
 
 /// The merged forms of statements, by text; bounded, because a text may be made at run time.

@@ -92,8 +92,9 @@ public final class SharedTransactions: Sendable {
                 let isFirst = member.group.dissolve()
                 if Task.isCancelled { throw error is GroupDissolved ? CancellationError() : error }
                 // Its own refusal, or that of the commit. Whatever else came of the group, it runs again by itself.
-                let isUnknown = (error as? DatabaseError).map { $0.code == .outcomeUnknown || $0.code == .stopped } ?? false
-                if isUnknown || isFirst && !(error is GroupDissolved) { throw error }
+                let failure = error as? DatabaseError
+                if failure?.code == .outcomeUnknown || failure?.code == .stopped { throw error }
+                if isFirst, !(error is GroupDissolved), failure?.isRetryable != true { throw error }
                 await member.group.released()
             }
         }
@@ -160,11 +161,20 @@ public final class SharedTransactions: Sendable {
         while true {
             let next = state.withLock { $0.next(atOnce: atOnce) }
             guard let first = next.first else { return }
-            guard next.count > 1, let reactor = try? database.reactor() else {
+            guard next.count > 1 else {
                 first.continuation.resume(returning: .alone)
                 continue
             }
             let owners = next.map(\.owner)
+            let reactor: Reactor
+            do { reactor = try database.reactor() } catch {
+                state.withLock { state in
+                    state.running -= 1
+                    state.owners.subtract(owners)
+                }
+                for waiter in next { waiter.continuation.resume(throwing: error) }
+                continue
+            }
             let group = TransactionGroup(next.count, on: reactor, forms) { [self] in ended(owners, $0) }
             for (place, waiter) in next.enumerated() {
                 waiter.continuation.resume(returning: .member(SharedTransaction(group: group, place: place)))

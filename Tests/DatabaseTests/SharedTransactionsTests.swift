@@ -157,6 +157,58 @@ import Testing
         }
     }
 
+    @Test func `rows of two lists in one statement are those of one transaction, and not joined with those of others`()
+        async throws
+    {
+        try await withCounters(6) { world in
+            let results = try await world.together(3) { place, sql in
+                _ = try sql.enqueue(
+                    """
+                    UPDATE counter SET n = one.n + other.n
+                    FROM \(rows: .of([place]), .of([10 * place])) AS one (id, n), \(rows: .of([place + 3]), .of([place])) AS other (id, n)
+                    WHERE counter.id IN (one.id, other.id)
+                    """
+                )
+            }
+            for result in results { try result.get() }
+            #expect(try await world.counts() == [0, 11, 22, 0, 11, 22])
+        }
+    }
+
+    @Test func `what refuses because of what it has found may ask to run again by itself`() async throws {
+        try await withCounters(4) { world in
+            let runs = Mutex<[Int: Int]>([:])
+            let results = try await world.together(4) { place, sql in
+                let run = runs.withLock { runs in
+                    runs[place, default: 0] += 1
+                    return runs[place, default: 0]
+                }
+                let value = try await Self.add(1, to: place, sql)
+                if place == 2, run == 1 { throw DatabaseError(.serializationFailure) }
+                return value
+            }
+            for result in results { #expect(try result.get()[0] == 0) }
+            #expect(try await world.counts() == [1, 1, 1, 1])
+        }
+    }
+
+    @Test func `who has seen that an answer cannot be known is not committed, also when the error is caught`() async throws {
+        try await withCounters(4) { world in
+            let runs = Mutex<[Int: Int]>([:])
+            let results = try await world.together(3) { place, sql in
+                runs.withLock { $0[place, default: 0] += 1 }
+                let changed = try sql.enqueue(
+                    "UPDATE counter SET n = 5 FROM \(rows: .of([place])) AS new (id) WHERE counter.id = new.id"
+                )
+                // Of a merged update it is not known.
+                return (try? await changed.affectedRows()) ?? -1
+            }
+            #expect(try results.map { try $0.get() } == [1, 1, 1])
+            #expect(runs.withLock { $0 } == [0: 2, 1: 2, 2: 2])
+            #expect(try await world.counts() == [5, 5, 5, 0])
+        }
+    }
+
     @Test func `rows that a merged insert with a join returns are not taken to be in its order`() async throws {
         try await withCounters(6) { world in
             let results = try await world.together(6) { place, sql in

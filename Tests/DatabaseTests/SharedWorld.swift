@@ -21,18 +21,24 @@ struct SharedWorld: Sendable {
         let blocker = Task { [shared] in
             try await shared.transaction(of: "blocker") { _ in for await _ in gate { break } }
         }
-        try await eventually { shared.isBusy }
+        try await Self.soon { shared.isBusy }
         let tasks = (0..<count).map { place in
             let owner = owner(place)
             return Task { [shared] in try await shared.transaction(of: owner) { try await body(place, $0) } }
         }
-        try await eventually { shared.waiting == count }
+        try await Self.soon { shared.waiting == count }
         try await whenWaiting(tasks)
         open.yield()
         try await blocker.value
         var results: [Result<Value, any Error>] = []
         for task in tasks { results.append(await task.result) }
         return results
+    }
+
+    /// Waits for what needs no more than a turn of the tasks.
+    private static func soon(_ condition: () -> Bool) async throws {
+        for _ in 0..<1_000 where !condition() { await Task.yield() }
+        try await eventually { condition() }
     }
 
     func counts() async throws -> [Int] {
