@@ -132,13 +132,14 @@ extension EventConsumer {
     }
 
     /// The place of the newest message; 0 for none. A service that has not started yet has no stream and emitted nothing.
-    private static func end(of stream: String, _ jetStream: JetStream) async throws -> Int {
+    static func end(of stream: String, _ jetStream: JetStream) async throws -> Int {
         do { return try await jetStream.newestMessage(in: stream)?.streamSequence ?? 0 } catch let error as JetStreamError
             where error.status == 404
         { return 0 }
     }
 
-    private func position(in stream: String) async throws -> Int {
+    /// The place up to which the feature has consumed a stream; 0 before the first event.
+    func position(in stream: String) async throws -> Int {
         // Our own is noted only as often as the lease is renewed.
         if let turn = turns.withLock({ $0[stream] }) { return turn.position?.sequence ?? 0 }
         let rows = try await database.query(

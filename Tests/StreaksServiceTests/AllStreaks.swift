@@ -84,11 +84,16 @@ struct AllStreaks: Sendable {
             + accounts.handlers + FriendshipConsumers(starts: starts, writer: writer).handlers
     }
 
-    func settlement(mostAtOnce: Int = SettlementJob.mostAtOnce, metrics: Metrics = Metrics()) -> SettlementJob {
+    func settlement(
+        mostAtOnce: Int = SettlementJob.mostAtOnce,
+        facts: KnownFacts? = nil,
+        metrics: Metrics = Metrics()
+    ) -> SettlementJob {
         SettlementJob(
             kinds: [.mutual, .checkIn],
             writer: writer,
             work: mutations.work,
+            facts: facts,
             logger: Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() },
             metrics: metrics,
             mostAtOnce: mostAtOnce

@@ -42,7 +42,7 @@ import Wire
         func apply(_ command: StreakCommand, at now: Instant) async throws -> CalendarDate? {
             world.clock.set(max(now, world.clock.now()))
             switch command {
-            case .changeZone(let user, let zone):
+            case .changeZone(let user, let zone, _):
                 try await changeZone(of: user, to: zone)
                 return nil
             case .declareOutage(let from, let until):
@@ -53,12 +53,13 @@ import Wire
                 )
                 try await settle()
                 return nil
-            case .changePlan(let user, let isPremium, let until):
+            case .changePlan(let user, let isPremium, let until, _):
                 let event = EntitlementsChanged(
                     userID: user,
                     version: versions.next(),
                     plan: isPremium ? .premium : .free,
-                    expiresAt: isPremium ? until : nil
+                    expiresAt: isPremium ? until : nil,
+                    changedAt: now
                 )
                 let accounts = AccountConsumers(writer: writer)
                 // Redelivery changes nothing.

@@ -108,7 +108,7 @@ private struct StoredHabit {
                 try await book.edit(habit, HabitBook.Edits(edits, earliest: earliest))
             }
             return Dictionary(uniqueKeysWithValues: outcome.refused.map { ("\($0)", $1.reason) })
-        case .changeZone(_, let zone):
+        case .changeZone(_, let zone, _):
             version += 1
             let profile = ProfileState(
                 userID: user,

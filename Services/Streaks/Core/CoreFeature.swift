@@ -16,7 +16,7 @@ package enum CoreFeature {
     /// - Parameter extensions: what the other features add to the store.
     package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
         ServiceFeature(
-            "core",
+            name,
             settings: [LinkSettings.publicURL],
             migrations: [
                 MigrationSet("profile_replica", ProfileReplica.migrations),
@@ -29,6 +29,7 @@ package enum CoreFeature {
                         Migration(version: 2, name: "kinds", sql: PackageResources.V0002_kinds_sql),
                         Migration(version: 3, name: "outage_reason", sql: PackageResources.V0003_outage_reason_sql),
                         Migration(version: 4, name: "restored_accounts", sql: PackageResources.V0004_restored_accounts_sql),
+                        Migration(version: 5, name: "late_zones", sql: PackageResources.V0005_late_zones_sql),
                     ]
                 ),
                 MigrationSet(
@@ -61,18 +62,23 @@ package enum CoreFeature {
         ) { environment in
             let core = try StreaksCore(environment, extensions)
             let accounts = AccountConsumers(writer: core.writer)
+            let facts = KnownFacts(feature: name, environment)
             return FeatureParts(
                 consumers: [
                     core.profiles.handler(changed: accounts.profileChanged),
                     EntitlementReplica().handler(changed: accounts.entitlementsChanged), core.circles.handler,
                 ] + core.blocks.handlers() + accounts.handlers,
-                jobs: jobs(core, environment, extensions)
+                jobs: jobs(core, facts, environment, extensions),
+                preparation: { await facts.catchUp() }
             )
         }
     }
 
+    private static let name = "core"
+
     private static func jobs(
         _ core: StreaksCore,
+        _ facts: KnownFacts,
         _ environment: ServiceEnvironment,
         _ extensions: StreakExtensions
     ) -> [Job] {
@@ -81,6 +87,7 @@ package enum CoreFeature {
                 kinds: extensions.kinds(of: environment.features),
                 writer: core.writer,
                 work: environment.work,
+                facts: facts,
                 logger: environment.logger,
                 metrics: environment.metrics
             ).job,

@@ -52,18 +52,22 @@ public struct FeatureParts: Sendable {
     /// What must be done outside of the database before an event that it has applied protects its user (D21), for all such events that it
     /// has applied until then. The feature's own jobs repeat it: it may fail, and a replica without the feature does not do it.
     public var protection: (@Sendable () async throws -> Void)?
+    /// What is waited for before the replica answers requests, once its consumers and jobs run. It sets its own limit.
+    public var preparation: (@Sendable () async -> Void)?
 
     /// A feature's table of contents.
     public init(
         endpoints: [Endpoint] = [],
         consumers: [EventHandler] = [],
         jobs: [Job] = [],
-        protection: (@Sendable () async throws -> Void)? = nil
+        protection: (@Sendable () async throws -> Void)? = nil,
+        preparation: (@Sendable () async -> Void)? = nil
     ) {
         self.endpoints = endpoints
         self.consumers = consumers
         self.jobs = jobs
         self.protection = protection
+        self.preparation = preparation
     }
 }
 

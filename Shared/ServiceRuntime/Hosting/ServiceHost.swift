@@ -130,6 +130,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let personalData = PersonalDataFeature.feature(service: Module.name, Module.features, Module.personalData)
         let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream, presence)
         let consumers = loaded.consumers
+        environment.events.follow(consumers)
         let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
         let standings = JobStandings()
         let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings) { self.isTimely }
@@ -153,6 +154,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             standings: standings,
             logger: logger
         )
+        for prepare in loaded.preparations { await prepare() }
         let service = try await startService(loaded, operations, on: bus, barrier, tracer)
         lifecycle.started("requests") { await service.drain() }
         try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
@@ -175,11 +177,11 @@ public final class ServiceHost<Module: ServiceModule>: Program {
 
     /// What the loaded features come to.
     private struct Loaded: Sendable {
-        var features: [String] = []
-        var endpoints: [Endpoint] = []
+        var (features, endpoints): ([String], [Endpoint]) = ([], [])
         var consumers: [EventConsumer] = []
         var jobs: [Job] = []
         var protections: [@Sendable () async throws -> Void] = []
+        var preparations: [@Sendable () async -> Void] = []
     }
 
     private func load(
@@ -195,6 +197,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             loaded.endpoints += parts.endpoints
             loaded.jobs += parts.jobs
             if let protection = parts.protection { loaded.protections.append(protection) }
+            if let preparation = parts.preparation { loaded.preparations.append(preparation) }
             guard !parts.consumers.isEmpty else { continue }
             let consumer = EventConsumer(
                 service: Module.name,
@@ -299,11 +302,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     }
 
     /// Does something again and again while it fails in a way that passes, and says so: at first, and then every 5 s.
-    private func insist(
-        _ what: Logger.Message,
-        while isPassing: (any Error) -> Bool,
-        _ body: () async throws -> Void
-    ) async throws {
+    private func insist(_ what: Logger.Message, while isPassing: (any Error) -> Bool, _ body: () async throws -> Void)
+        async throws
+    {
         var waits = 0
         while true {
             do { return try await body() } catch  where isPassing(error) {

@@ -34,7 +34,8 @@ struct Entitling: Sendable {
                 userID: user,
                 version: customer.version,
                 plan: entitlement.isPremium ? .premium : .free,
-                expiresAt: until
+                expiresAt: until,
+                changedAt: work.now
             )
         )
     }

@@ -42,16 +42,21 @@ struct AccountConsumers: Sendable {
         try await writer.clockChanged(of: profile.userID, work)
     }
 
+    /// Settles again what was settled before the change was heard of (SD-6): also streaks that broke since it was made.
     private func zoneChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
-        guard try await ZoneRepository.add(profile.zone, of: profile.userID, since: profile.zoneSince, work.sql) else { return }
-        let ids = try await store.activeIDs(of: profile.userID, work.sql)
-        // The event may come so late that the change moves dates which a checkpoint has settled.
-        let finality = StreakKind.allCases.map { writer.policy(for: $0).finality }.min() ?? .zero
-        if profile.zoneSince < work.now - finality { try await store.deleteCheckpoints(of: ids, work.sql) }
-        try await writer.settle(try await store.lock(ids, work.sql), urgency: .now, work)
+        let (user, zone, since) = (profile.userID, profile.zone, profile.zoneSince)
+        guard try await ZoneRepository.isNews(zone, of: user, since: since, work.sql) else { return }
+        let ids =
+            try await store.activeIDs(of: user, work.sql)
+            + (try await MemberRepository.broken(of: user, since: since, work.sql))
+        let streaks = try await store.lock(ids, work.sql)
+        // Replicas' clocks differ a little: never before what was settled without it.
+        let now = streaks.map(\.row.settledAt).reduce(work.now, max)
+        _ = try await writer.apply(streaks.map { .init(.changeZone(user, zone, since: since), $0) }, notBefore: now, work)
+        _ = try await ZoneRepository.add(zone, of: user, since: since, recordedAt: now, work.sql)
     }
 
-    /// Another plan decides otherwise from now on: what is due is settled by the one of before (SD-5).
+    /// Another plan decides otherwise since it began: what was settled without it is settled again (SD-6).
     func entitlementsChanged(_ event: EntitlementsChanged, _ work: UnitOfWork) async throws {
         let isPremium = event.plan == .premium
         let (user, until) = (event.userID, event.expiresAt)
@@ -60,9 +65,11 @@ struct AccountConsumers: Sendable {
         }
         let kinds = StreakKind.allCases.filter { writer.policy(for: $0).asksForPlans }
         let streaks = try await store.lock(try await store.activeIDs(of: user, kinds: kinds, work.sql), work.sql)
-        let settled = try await writer.settle(streaks, urgency: .now, work)
-        // Replicas' clocks differ a little: never before what was settled.
-        let since = settled.map(\.now).reduce(work.now, max)
+        let now = streaks.map(\.row.settledAt).reduce(work.now, max)
+        // Of a release that did not say it: from now on, as what was settled was settled by the plan of before.
+        let since = min(now, event.changedAt ?? now)
+        let command = StreakCommand.changePlan(user, isPremium: isPremium, until: until, since: since)
+        _ = try await writer.apply(streaks.map { .init(command, $0) }, notBefore: now, work)
         try await PlanRepository.add(event.version, isPremium: isPremium, until: until, of: user, since: since, work.sql)
     }
 

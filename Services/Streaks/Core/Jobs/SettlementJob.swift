@@ -7,7 +7,7 @@ internal import StreaksDomain
 private import Synchronization
 
 /// Settles dates that are over (SD-4), a minute after they are, in batches that replicas share (D7): the streaks of the kinds whose feature
-/// the replica runs.
+/// the replica runs. It waits for facts of other services that are on their way (`KnownFacts`).
 ///
 /// A batch that fails is done in smaller ones until the streak that it fails for is alone; that one waits, and the others are settled.
 struct SettlementJob: Sendable {
@@ -21,6 +21,8 @@ struct SettlementJob: Sendable {
     let kinds: [StreakKind]
     let writer: StreakWriter
     let work: UnitOfWorkFactory
+    /// nil: nothing is waited for.
+    let facts: KnownFacts?
     let logger: Logger
     let metrics: Metrics
     private let size: BatchSize
@@ -29,11 +31,13 @@ struct SettlementJob: Sendable {
         kinds: [StreakKind],
         writer: StreakWriter,
         work: UnitOfWorkFactory,
+        facts: KnownFacts? = nil,
         logger: Logger,
         metrics: Metrics,
         mostAtOnce: Int = Self.mostAtOnce
     ) {
-        (self.kinds, self.writer, self.work, self.logger, self.metrics) = (kinds, writer, work, logger, metrics)
+        (self.kinds, self.writer, self.work, self.facts) = (kinds, writer, work, facts)
+        (self.logger, self.metrics) = (logger, metrics)
         size = BatchSize(most: mostAtOnce)
     }
 
@@ -45,18 +49,23 @@ struct SettlementJob: Sendable {
 
     /// One batch. - Returns: how many streaks were settled or postponed.
     func settle(at now: Instant) async throws -> Int {
+        var due = now - Self.wait
+        if let facts {
+            guard let oldest = try await StreakRepository.oldestDue(kinds, writer.store.database), oldest <= due else { return 0 }
+            due = min(due, await facts.through(now, atLeast: due))
+        }
         for kind in kinds {
-            let count = try await settle(kind, at: now)
+            let count = try await settle(kind, dueAt: due, at: now)
             if count > 0 { return count }
         }
         return 0
     }
 
-    private func settle(_ kind: StreakKind, at now: Instant) async throws -> Int {
+    private func settle(_ kind: StreakKind, dueAt due: Instant, at now: Instant) async throws -> Int {
         while true {
             let limit = size.present
             do {
-                let count = try await settle(kind, dueAt: now - Self.wait, limit: limit)
+                let count = try await settle(kind, dueAt: due, limit: limit)
                 size.grow(from: limit)
                 return count
             } catch let failure as Unsettled {

@@ -100,6 +100,11 @@ enum MemberRepository {
         return try await ids(of: user, "status = ANY(\(statuses.map(\.stored))) \(ofKind) \(isDue)", sql)
     }
 
+    /// The streaks of a user that stopped at a break after an instant.
+    static func broken(of user: UserID, since instant: Instant, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await ids(of: user, "status = \(StreakState.Status.broken.stored) AND broken_at >= \(instant)", sql)
+    }
+
     /// The streaks of a kind that all of these users share, ended ones too.
     static func shared(_ kind: StreakKind, by users: [UserID], _ sql: some QueryExecutor) async throws -> [StreakID] {
         guard let first = users.first else { return [] }

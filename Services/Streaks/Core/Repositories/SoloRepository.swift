@@ -54,7 +54,7 @@ struct SoloRepository: Sendable {
         WITH mine AS (\(identity)),
             base AS (SELECT settled_through FROM streak_checkpoint WHERE streak_id = (SELECT streak_id FROM mine))
         SELECT NULL::uuid, 5, since, user_id, NULL::int, NULL::date, NULL::date, NULL::timestamptz, NULL::uuid, zone,
-            NULL::timestamptz, NULL::bigint
+            recorded_at, NULL::bigint
         FROM zone_change WHERE user_id = \(user)
         UNION ALL SELECT NULL, 7, from_at, NULL, NULL, NULL, NULL, until_at, NULL, NULL, declared_at, NULL
         FROM outage WHERE declared_at IS NOT NULL
@@ -162,7 +162,7 @@ struct SoloRepository: Sendable {
             case nil: try LedgerRepository.add(row, to: &entries)
             case .zone:
                 let zone = Zone(try row.get(at: 9)) ?? .utc
-                zones.append(ZoneHistory.Entry(since: try row.get(at: 2), zone: zone))
+                zones.append(ZoneHistory.Entry(since: try row.get(at: 2), zone: zone, recordedAt: try row.get(at: 10)))
             case .plan:
                 let isPremium = try row.get(at: 4, as: Int32.self) == 1
                 plans.append(PlanHistory.Entry(since: try row.get(at: 2), isPremium: isPremium, until: try row.get(at: 7)))

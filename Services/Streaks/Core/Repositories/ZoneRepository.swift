@@ -30,12 +30,12 @@ package enum ZoneRepository {
 
     /// The statement of `histories`, for who reads more at the same time.
     package static func query(of users: [UserID]) -> Query {
-        "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
+        "SELECT user_id, since, zone, recorded_at FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
     }
 
     /// The same for one user: without an array, so that it can be one with those of others (`SharedTransactions`).
     package static func query(of user: UserID) -> Query {
-        "SELECT user_id, since, zone FROM zone_change WHERE user_id = \(user) ORDER BY since"
+        "SELECT user_id, since, zone, recorded_at FROM zone_change WHERE user_id = \(user) ORDER BY since"
     }
 
     /// A history by its entries, in order; nil when there are none.
@@ -67,17 +67,30 @@ package enum ZoneRepository {
     }
 
     /// Adds a change, unless the user is purged. - Returns: whether it was news.
-    package static func add(_ zone: Zone, of user: UserID, since: Instant, _ sql: Transaction) async throws -> Bool {
+    ///
+    /// - Parameter recordedAt: when the ledgers of the user's streaks hear of it; nil: as if when it was made, for who has none yet.
+    package static func add(_ zone: Zone, of user: UserID, since: Instant, recordedAt: Instant? = nil, _ sql: Transaction)
+        async throws -> Bool
+    {
         try await sql.execute(
             """
-            INSERT INTO zone_change (user_id, since, zone) SELECT \(user), \(since), \(zone.name)
-            WHERE NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since))
-              AND \(zone.name) IS DISTINCT FROM
-                  (SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since DESC LIMIT 1)
-              AND NOT EXISTS (SELECT 1 FROM purged_user WHERE user_id = \(user))
-            ON CONFLICT DO NOTHING
+            INSERT INTO zone_change (user_id, since, zone, recorded_at) SELECT \(user), \(since), \(zone.name), \(recordedAt)
+            WHERE \(isNews(zone, of: user, since: since)) ON CONFLICT DO NOTHING
             """
         ) == 1
+    }
+
+    /// Whether `add` would add it.
+    package static func isNews(_ zone: Zone, of user: UserID, since: Instant, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query("SELECT 1 WHERE \(isNews(zone, of: user, since: since))").isEmpty
+    }
+
+    private static func isNews(_ zone: Zone, of user: UserID, since: Instant) -> Query {
+        """
+        NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since))
+            AND \(zone.name) IS DISTINCT FROM (SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since DESC LIMIT 1)
+            AND NOT EXISTS (SELECT 1 FROM purged_user WHERE user_id = \(user))
+        """
     }
 
     /// - Parameter rows: of `query`.
@@ -85,8 +98,8 @@ package enum ZoneRepository {
         var entries: [UserID: [ZoneHistory.Entry]] = [:]
         var slice = TimeSlice()
         for (index, row) in rows.enumerated() {
-            let (user, since, zone) = try row.decode(as: (UserID.self, Instant.self, String.self))
-            entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            let (user, since, zone, recorded) = try row.decode(as: (UserID.self, Instant.self, String.self, Instant?.self))
+            entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc, recordedAt: recorded))
             if index & 15 == 15 { await slice.yieldIfOver() }
         }
         return entries.compactMapValues { ZoneHistory(entries: $0) }

@@ -92,12 +92,6 @@ package struct StreakStore: Sendable {
         guard let due = try await StreakRepository.oldestDue(StreakKind.allCases, database) else { return false }
         return due <= now - SettlementJob.wait
     }
-
-    /// The next change of these streaks folds their ledgers from the start. Waits for what changes them now.
-    func deleteCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
-        _ = try await StreakRepository.lock(ids, sql)
-        try CheckpointRepository.delete(of: ids, sql)
-    }
 }
 
 /// Streaks that were due and could not be settled.

@@ -194,12 +194,13 @@ package struct StreakWriter: Sendable {
 
     /// Does something with each of several streaks, by statements for all of them. When one refuses, nothing was changed.
     ///
+    /// - Parameter instant: when it is written, if that is later than now: for what is recorded once for all of them.
     /// - Returns: what became of each, in the order of `orders`.
-    package func apply(_ orders: [Order], _ work: UnitOfWork) async throws -> [PlannedChange] {
+    package func apply(_ orders: [Order], notBefore instant: Instant? = nil, _ work: UnitOfWork) async throws -> [PlannedChange] {
         var changes: [PlannedChange] = []
         var slice = TimeSlice()
         for order in orders {
-            var planned = try await plan(order.command, for: order.stored, operation: nil, work)
+            var planned = try await plan(order.command, for: order.stored, operation: nil, notBefore: instant, work)
             planned.entries.habit?.origin = order.origin
             planned.reportsMilestones = order.reportsMilestones
             changes.append(planned)
@@ -249,11 +250,13 @@ package struct StreakWriter: Sendable {
         _ command: StreakCommand,
         for stored: StoredStreak,
         operation: OperationID?,
+        notBefore: Instant? = nil,
         _ work: UnitOfWork
     ) async throws -> PlannedChange {
         let policy = policy(for: stored.row.kind)
         let operation = operation ?? work.ids.make()
-        let instant = min(work.now, command.happenedAt ?? work.now)
+        let happened = min(work.now, command.happenedAt ?? work.now)
+        let instant = max(happened, notBefore ?? happened)
         do throws(ServiceError) {
             return try PlannedChange(command, of: stored, policy, operation: operation, at: instant)
         } catch {

@@ -52,7 +52,7 @@ extension StreakLedger {
         _ policy: StreakPolicy,
         _ state: StreakState
     ) throws(ServiceError) -> CalendarDate {
-        let zones = author.zones.known(at: receivedAt)
+        let zones = author.zones.made(by: receivedAt)
         let today = zones.date(at: receivedAt)
         func isFree(_ date: CalendarDate) -> Bool {
             date < today && date >= author.firstDate(since: start)
@@ -74,7 +74,7 @@ extension StreakLedger {
         guard let grace = policy.grace else { return nil }
         guard receivedAt < state.asOf else { return state.graceDate }
         guard reaches(receivedAt - grace.length) else { throw .ledgerTooShort }
-        var earlier = self
+        var earlier = inTime
         for (date, known) in contributions {
             // Recorded when they were received.
             earlier.contributions[date] = known.filter { $0.receivedAt < receivedAt }
@@ -156,7 +156,7 @@ extension ZoneHistory {
     /// The author's date that a contribution claims by its times alone, whatever any ledger holds: that of the client's clock while it is
     /// tolerated, else that of the receipt (SD-1, SD-2). A repeat within the tolerance claims the same date again.
     public func dateClaimed(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
-        let zones = known(at: receivedAt)
+        let zones = made(by: receivedAt)
         let today = zones.date(at: receivedAt)
         guard let captured = capturedAt.map(zones.date(at:)), captured < today,
             receivedAt <= zones.end(of: captured) + policy.lateTolerance

@@ -75,7 +75,8 @@ final class FoldPass {
         case broken(by: UserID?)
     }
 
-    init(_ ledger: StreakLedger, _ policy: StreakPolicy, now: Instant) {
+    /// - Parameter closures: nil: those that follow from the ledger (`FoldPass.closures(of:)`).
+    init(_ ledger: StreakLedger, _ policy: StreakPolicy, now: Instant, closures: [Checkpoint.Closure]? = nil) {
         self.ledger = ledger
         self.policy = policy
         self.now = now
@@ -95,7 +96,7 @@ final class FoldPass {
             breakOffs = []
         }
         running = ledger.base
-        closures = ledger.base.closures
+        self.closures = closures ?? Self.closures(of: ledger, policy, now: now)
         let received = ledger.base.grantsThrough ?? .distantPast
         pendingGrants = ledger.freezeGrants.filter { $0.at > received && $0.at <= now }.map { Grant(at: $0.at, count: $0.count) }
             .sorted { $0.at < $1.at }

@@ -83,7 +83,7 @@ extension StreakLedger {
 
     /// The first date that is not settled.
     private func today(_ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) -> CalendarDate {
-        guard policy.habits != nil, habit != nil, let today = nextUnsettled(policy, state) else { throw .noHabit }
+        guard policy.habits != nil, habit != nil, let today = nextUnsettled(at: state.asOf) else { throw .noHabit }
         guard endedAt == nil else { throw .notActive }
         return today
     }

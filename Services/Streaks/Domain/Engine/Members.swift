@@ -1,22 +1,30 @@
 import Kernel
 
 extension StreakLedger {
-    /// TS-4: counts from the next date.
-    mutating func join(_ user: UserID, _ zones: ZoneHistory, at now: Instant) throws(ServiceError) {
+    /// TS-4: counts from the date after that on which they joined, whenever that is heard of.
+    mutating func join(_ user: UserID, _ zones: ZoneHistory, at joined: Instant, _ policy: StreakPolicy, _ state: StreakState)
+        throws(ServiceError)
+    {
         guard endedAt == nil else { throw .notActive }
-        guard let index = participants.firstIndex(where: { $0.user == user }) else {
-            participants.append(Participant(user, zones: zones, stays: [Stay(joined: now)]))
-            participants.sort { $0.user < $1.user }
-            return
+        let known = participant(user)
+        guard known.map({ !$0.isPresent }) ?? true else { return }
+        // One who comes again comes after they left.
+        let joined = max(joined, known?.stays.last?.left ?? joined)
+        try late(joined, policy, state) { ledger, instant in
+            guard let index = ledger.participants.firstIndex(where: { $0.user == user }) else {
+                ledger.participants.append(Participant(user, zones: zones, stays: [Stay(joined: instant)]))
+                ledger.participants.sort { $0.user < $1.user }
+                return
+            }
+            ledger.participants[index].stays.append(Stay(joined: instant))
         }
-        guard !participants[index].isPresent else { return }
-        participants[index].stays.append(Stay(joined: now))
     }
 
-    /// TS-4.
-    mutating func leave(_ user: UserID, at now: Instant) throws(ServiceError) {
+    /// TS-4: is missed by no one on the date on which they left, whenever that is heard of.
+    mutating func leave(_ user: UserID, at left: Instant, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
         guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
         guard participants[index].isPresent, let last = participants[index].stays.indices.last else { return }
-        participants[index].stays[last].left = now
+        let left = max(left, participants[index].stays[last].joined ?? left)
+        try late(left, policy, state) { ledger, instant in ledger.participants[index].stays[last].left = instant }
     }
 }

@@ -1,9 +1,11 @@
 import Kernel
 
 extension StreakLedger {
-    /// CI-4: from the present date of the participant on.
-    mutating func pause(until: CalendarDate, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
-        guard let longest = policy.longestPause, let from = nextUnsettled(policy, state) else {
+    /// CI-4: from the date of the participant on which it was received.
+    mutating func pause(until: CalendarDate, receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState)
+        throws(ServiceError)
+    {
+        guard let longest = policy.longestPause, let from = nextUnsettled(at: min(receivedAt, state.asOf)) else {
             throw ServiceError(.failedPrecondition, "PAUSE_NOT_ALLOWED", "This streak cannot be paused.")
         }
         guard endedAt == nil else { throw .notActive }
@@ -19,12 +21,14 @@ extension StreakLedger {
         {
             throw ServiceError(.failedPrecondition, "PAUSE_NEEDS_CHECK_IN", "Between two pauses lies one check-in.")
         }
-        pauses.append(Pause(at: state.asOf, from: from, until: until))
+        try late(receivedAt, policy, state) { ledger, _ in
+            ledger.pauses.append(Pause(at: state.asOf, from: from, until: until))
+        }
     }
 
     /// The pause ends: the present date counts again.
     mutating func resume(_ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
-        guard let today = nextUnsettled(policy, state),
+        guard let today = nextUnsettled(at: state.asOf),
             let index = pauses.firstIndex(where: { $0.from <= today && today < $0.until })
         else {
             throw ServiceError(.failedPrecondition, "NOT_PAUSED", "This streak is not paused.")
@@ -79,10 +83,11 @@ extension StreakLedger {
     }
 
     /// The present date of a streak of one, or after travel westwards the first that is not settled yet: what is settled stays.
-    func nextUnsettled(_ policy: StreakPolicy, _ state: StreakState) -> CalendarDate? {
+    func nextUnsettled(at instant: Instant) -> CalendarDate? {
         guard let participant = participants.first else { return nil }
-        var date = participant.zones.date(at: state.asOf)
-        while participant.zones.end(of: date) <= state.asOf { date = date.advanced(by: 1) }
+        let zones = participant.zones.made(by: instant)
+        var date = zones.date(at: instant)
+        while zones.end(of: date) <= instant { date = date.advanced(by: 1) }
         return date
     }
 

@@ -40,6 +40,7 @@ extension StreakLedger {
         _ kind: Protection.Kind,
         until: Instant?,
         _ id: OperationID,
+        receivedAt: Instant,
         _ policy: StreakPolicy,
         _ state: StreakState
     ) throws(ServiceError) {
@@ -49,6 +50,8 @@ extension StreakLedger {
         }
         guard endedAt == nil else { throw .notActive }
         guard until.map({ state.asOf < $0 }) ?? true else { throw .validation(field: "until", "must be after now") }
-        protections.append(Protection(kind: kind, at: state.asOf, until: until, id: id))
+        try late(receivedAt, policy, state) { ledger, instant in
+            ledger.protections.append(Protection(kind: kind, at: instant, until: until, id: id))
+        }
     }
 }

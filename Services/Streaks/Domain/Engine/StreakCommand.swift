@@ -9,8 +9,9 @@ public enum StreakCommand: Hashable, Sendable {
     case recover(UserID, receivedAt: Instant? = nil)
     /// An operator declares an outage (SD-7).
     case declareOutage(from: Instant, until: Instant)
-    /// A participant's clock follows another zone from now on (SD-3).
-    case changeZone(UserID, Zone)
+    /// A participant's clock follows another zone (SD-3), since `since`; nil: from now on. One that comes late opens again what was settled
+    /// without it (SD-6).
+    case changeZone(UserID, Zone, since: Instant? = nil)
     /// Nothing is expected until `until`, the first date that counts again (CI-4). `receivedAt`: see `happenedAt`.
     case pause(until: CalendarDate, receivedAt: Instant? = nil)
     /// The pause ends early: today counts again.
@@ -39,8 +40,8 @@ public enum StreakCommand: Hashable, Sendable {
     case join(UserID, ZoneHistory, at: Instant? = nil)
     /// A member leaves a team. Nothing happens when they have left. `at`: when they left the circle; see `happenedAt`.
     case leave(UserID, at: Instant? = nil)
-    /// A user's plan is another from now on: dates that are over and counts that are reached keep what they came to.
-    case changePlan(UserID, isPremium: Bool, until: Instant? = nil)
+    /// A user's plan is another since `since`; nil: from now on. One that comes late opens again what was settled without it (SD-6).
+    case changePlan(UserID, isPremium: Bool, until: Instant? = nil, since: Instant? = nil)
     /// Completions and skips of a habit, in order (HA-2). What is refused changes nothing and is reported by its place
     /// (`StreakChange.refused`), so that one bad change of a sync fails alone. `earliest` is the first date that takes completions and
     /// skips: nil: 7 dates before today (HA-12); for sync `earliestDate(lastSync:)`; for import and restore any.
@@ -68,9 +69,9 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received, or a circle was joined or left. It is done as of then, unless the
+    /// When a contribution, a pause or a protection was received, or a circle was joined or left. It is written as of then, unless the
     /// streak was settled later: what has come before midnight and is written after it must not show a break that never was (SD-1,
-    /// SD-4). nil: it is done as of when it is written.
+    /// SD-4). Where one was shown already it is undone (SD-6). nil: it is written as of now.
     public var happenedAt: Instant? {
         switch self {
         case .contribute(_, let receivedAt, _): receivedAt
@@ -192,10 +193,9 @@ extension StreakLedger {
             guard reaches(from) else { throw .ledgerTooShort }
             longestShown = settled.longest
             outages.append(Outage(from: from, until: until, declaredAt: now))
-        case .changeZone(let user, let zone):
-            guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
-            participants[index].zones.change(to: zone, at: now)
-        case .pause(let until, _): try pause(until: until, policy, settled)
+        case .changeZone(let user, let zone, let since):
+            try changeZone(of: user, to: zone, since: since ?? now, policy, settled)
+        case .pause(let until, let receivedAt): try pause(until: until, receivedAt: receivedAt ?? now, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
         case .grantFreezes(let count, let id, let obtainedAt):
@@ -204,12 +204,12 @@ extension StreakLedger {
         case .repair(let user, let receivedAt, let id):
             try repair(user, receivedAt: receivedAt ?? now, id, policy, settled)
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
-        case .protect(let kind, let until, let id, _): try protect(kind, until: until, id, policy, settled)
-        case .join(let user, let zones, _): try join(user, zones, at: now)
-        case .leave(let user, _): try leave(user, at: now)
-        case .changePlan(let user, let isPremium, let until):
-            guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
-            participants[index].plans.change(isPremium: isPremium, until: until, at: now)
+        case .protect(let kind, let until, let id, let receivedAt):
+            try protect(kind, until: until, id, receivedAt: receivedAt ?? now, policy, settled)
+        case .join(let user, let zones, let joinedAt): try join(user, zones, at: joinedAt ?? now, policy, settled)
+        case .leave(let user, let leftAt): try leave(user, at: leftAt ?? now, policy, settled)
+        case .changePlan(let user, let isPremium, let until, let since):
+            try changePlan(of: user, isPremium: isPremium, until: until, since: since ?? now, policy, settled)
         case .breakOff(let user): try breakOff(by: user, settled)
         case .changeHabit(let schedule, let target, let weekStart):
             try changeHabit(schedule, target: target, weekStart: weekStart, policy, settled)

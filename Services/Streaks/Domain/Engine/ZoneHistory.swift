@@ -9,10 +9,14 @@ public struct ZoneHistory: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         public let since: Instant
         public let zone: Zone
+        /// When the change was written to the ledgers, never before `since`: until then dates were settled without it.
+        public let recordedAt: Instant
 
-        public init(since: Instant, zone: Zone) {
+        /// - Parameter recordedAt: nil: when it was made.
+        public init(since: Instant, zone: Zone, recordedAt: Instant? = nil) {
             self.since = since
             self.zone = zone
+            self.recordedAt = max(since, recordedAt ?? since)
         }
     }
 
@@ -26,14 +30,17 @@ public struct ZoneHistory: Hashable, Sendable {
     public init?(entries: [Entry]) {
         guard let first = entries.min(by: { $0.since < $1.since }) else { return nil }
         self.init(first.zone)
-        for entry in entries.sorted(by: { $0.since < $1.since }).dropFirst() { change(to: entry.zone, at: entry.since) }
+        for entry in entries.sorted(by: { $0.since < $1.since }).dropFirst() {
+            change(to: entry.zone, at: entry.since, recordedAt: entry.recordedAt)
+        }
     }
 
-    /// The clock follows `zone` from `instant` on. News older than the last known change is ignored: dates settled with the newer
-    /// zone must not move.
-    public mutating func change(to zone: Zone, at instant: Instant) {
+    /// The clock follows `zone` from `instant` on. A change older than the last known one is ignored: those of one user come in order.
+    ///
+    /// - Parameter recordedAt: when the ledgers hear of it, which may be after dates were settled without it; nil: at once.
+    public mutating func change(to zone: Zone, at instant: Instant, recordedAt: Instant? = nil) {
         guard let last = entries.last, instant >= last.since, last.zone != zone else { return }
-        entries.append(Entry(since: instant, zone: zone))
+        entries.append(Entry(since: instant, zone: zone, recordedAt: recordedAt))
     }
 
     /// The zone followed at `instant`.
@@ -65,9 +72,12 @@ public struct ZoneHistory: Hashable, Sendable {
         return date
     }
 
-    /// The date this clock shows at `instant` before any change of that very instant: the first date of who starts then.
+    /// The date this clock shows at `instant` before any change of that very instant: the first date of who starts then. Where a change
+    /// was not known yet, the earlier one of the two: what was credited to it counts.
     func firstDate(at instant: Instant) -> CalendarDate {
-        (entries.last { $0.since < instant } ?? entries[0]).zone.date(at: instant)
+        let date = (entries.last { $0.since < instant } ?? entries[0]).zone.date(at: instant)
+        guard entries.count > 1 else { return date }
+        return min(date, (entries.last { $0.since < instant && $0.recordedAt <= instant } ?? entries[0]).zone.date(at: instant))
     }
 
     /// The first instant at which this clock shows a date after `date` (SD-4). At the very instant of a change both zones count: what
@@ -90,12 +100,28 @@ public struct ZoneHistory: Hashable, Sendable {
         }
     }
 
-    /// The history as it was known at `instant`.
+    /// The history as the ledgers knew it at `instant`: without the changes that were recorded later, however long they had been made.
     func known(at instant: Instant) -> ZoneHistory {
+        guard entries.count > 1, entries.contains(where: { $0.recordedAt > instant }) else { return self }
+        var past = self
+        past.entries = entries.enumerated().filter { $0.offset == 0 || $0.element.recordedAt <= instant }.map(\.element)
+        return past
+    }
+
+    /// The history up to `instant`, with every change that had been made by then.
+    func made(by instant: Instant) -> ZoneHistory {
         guard let last = entries.last, last.since > instant else { return self }
         var past = self
-        past.entries.removeAll { $0.since > instant && $0.since != entries[0].since }
+        past.entries = entries.enumerated().filter { $0.offset == 0 || $0.element.since <= instant }.map(\.element)
         return past
+    }
+
+    /// The same changes as if each had been recorded when it was made.
+    var recordedInTime: ZoneHistory {
+        guard entries.contains(where: { $0.recordedAt > $0.since }) else { return self }
+        var other = self
+        other.entries = entries.map { Entry(since: $0.since, zone: $0.zone) }
+        return other
     }
 }
 

@@ -61,7 +61,7 @@ public struct SnapWindow: Hashable, Sendable {
         _ policy: StreakPolicy
     ) -> Bool {
         let date = zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
-        let known = zones.known(at: receivedAt)
+        let known = zones.made(by: receivedAt)
         let believed = capturedAt.flatMap { known.date(at: $0) == date ? $0 : nil } ?? receivedAt
         return isOnTime(believed, startHour: startHour, in: known.zone(at: believed))
     }
