@@ -14,15 +14,57 @@ import Testing
         return story
     }
 
-    @Test func `A freeze bought after a date's end does not serve it, by hand neither (CI-2)`() throws {
+    @Test func `A freeze bought after a date's end does not serve it by itself, but by hand for a day (CI-2)`() throws {
         var story = try checkIn(1...3)
         try story.at("2026-05-05T00:00:00Z", .grantFreezes(1, id: one))
         var state = try story.settle("2026-05-05T09:00:00Z")
         #expect(state.status == .broken && state.missedDate == day("2026-05-04") && state.freezesLeft == 1)
-        #expect(story.refusal("2026-05-05T09:00:00Z", .freeze(day("2026-05-04"))) == "FREEZE_TOO_LATE")
+        #expect(story.refusal("2026-05-06T00:00:01Z", .freeze(day("2026-05-05"))) == "FREEZE_NOT_NEEDED", "the count is 0")
+        let before = story
+        try story.at("2026-05-05T10:00:00Z", .freeze(day("2026-05-04")))
+        state = try story.post(a, "2026-05-05T12:00:00Z")
+        #expect(state.count == 5 && state.mark(on: day("2026-05-04")) == .frozen && state.freezesLeft == 0)
+        #expect(state.lastBreak == nil && story.keys("restored") == ["restored:2026-05-04"])
+        #expect(story.keys("freeze-spent") == ["freeze-spent:2026-05-04"])
+        // Once: there is none left, and the date needs none.
+        #expect(story.refusal("2026-05-05T13:00:00Z", .freeze(day("2026-05-04"))) == "NO_FREEZES_AVAILABLE")
+        // Not used, it serves the next missed date.
+        story = before
         try story.post(a, "2026-05-05T12:00:00Z")
         state = try story.settle("2026-05-07T00:00:00Z")
         #expect(state.mark(on: day("2026-05-06")) == .frozen && state.count == 2)
+    }
+
+    @Test func `A freeze by hand for yesterday: not after 24 hours, not where something else keeps the date, back when it was done after all`()
+        throws
+    {
+        // The local date of yesterday may have ended more than 24 h ago: by travel east.
+        var story = try Story(.checkIn, ["Pacific/Honolulu"], from: "2026-05-01T20:00:00Z")
+        for day in 1...3 { try story.post(a, story.may(day, "20:00:00")) }
+        try story.settle("2026-05-05T10:01:00Z")
+        try story.at("2026-05-05T11:00:00Z", .grantFreezes(2, id: one))
+        let (missed, end) = (day("2026-05-04"), "2026-05-06T10:00:00Z")
+        #expect(story.refusal(end, .freeze(missed)) == "VALIDATION_ERROR", "the day before yesterday")
+        try story.at("2026-05-05T12:00:00Z", .changeZone(a, try #require(Zone("Pacific/Pago_Pago"))))
+        #expect(story.refusal(end, .freeze(missed)) == nil)
+        #expect(story.refusal("2026-05-06T10:00:01Z", .freeze(missed)) == "FREEZE_TOO_LATE")
+        // Completed late after all: the freeze is in hand again.
+        try story.at("2026-05-05T13:00:00Z", .freeze(missed))
+        #expect(try story.settle("2026-05-05T13:00:01Z").freezesLeft == 1)
+        let received = moment("2026-05-05T09:30:00Z")
+        let state = try story.at("2026-05-05T13:01:00Z", .contribute(a, receivedAt: received, capturedAt: nil))
+        #expect(state.mark(on: missed) == .complete && state.freezesLeft == 2 && state.count == 4)
+        #expect(story.keys("freeze-returned") == ["freeze-returned:2026-05-04"])
+
+        var shielded = try checkIn(1...3)
+        try shielded.at("2026-05-03T12:00:00Z", .protect(.shield, until: nil, id: two))
+        try shielded.at("2026-05-05T08:00:00Z", .grantFreezes(1, id: one))
+        #expect(shielded.refusal("2026-05-05T09:00:00Z", .freeze(day("2026-05-04"))) == "FREEZE_NOT_NEEDED")
+
+        var stopped = try checkIn(1...3)
+        try stopped.at("2026-05-04T12:00:00Z", .breakOff(by: a))
+        try stopped.at("2026-05-05T08:00:00Z", .grantFreezes(1, id: one))
+        #expect(stopped.refusal("2026-05-05T09:00:00Z", .freeze(day("2026-05-04"))) == "STREAK_NOT_ACTIVE")
     }
 
     @Test func `A freeze that was paid for before a date's end serves it, however late it is granted (SD-5)`() throws {

@@ -10,7 +10,8 @@ public enum CheckInsService {
     ///   - checkIn: Checks in for the day, or updates the day's entry when that has been done: never refused for being the second (CI-1). Fields that are
     ///     left out keep their values.
     ///   - getCheckInStatus: How the check-in streak stands.
-    ///   - useFreeze: Uses a freeze by hand for yesterday or today (CI-2). Missed dates take one by themselves.
+    ///   - useFreeze: Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
+    ///     used on yesterday within 24 hours of its end: the break is undone and the date counts.
     ///   - purchaseFreezes: Buys freezes: one, or a bundle of five (CI-2). With XP and coins refused before anything is paid when more than five would be in hand;
     ///     of a purchase in a store, what exceeds five becomes a credit.
     ///   - repairStreak: Brings a broken streak back within 24 hours of the break (CI-3). The rules are checked before anything is paid; a repair credit is
@@ -69,7 +70,8 @@ public enum CheckInsMethods {
     /// How the check-in streak stands.
     public static let getCheckInStatus = Bus.Method<GetCheckInStatusRequest, GetCheckInStatusReply>(
         service: "streaks", version: "v1", name: "GetCheckInStatus", isIdempotent: true, timeout: .seconds(10))
-    /// Uses a freeze by hand for yesterday or today (CI-2). Missed dates take one by themselves.
+    /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
+    /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
     public static let useFreeze = Bus.Method<UseFreezeRequest, UseFreezeReply>(
         service: "streaks", version: "v1", name: "UseFreeze", isIdempotent: false, timeout: .seconds(10))
     /// Buys freezes: one, or a bundle of five (CI-2). With XP and coins refused before anything is paid when more than five would be in hand;
@@ -128,7 +130,8 @@ public struct CheckInsClient: Sendable {
         try await caller.call(CheckInsMethods.getCheckInStatus, request, context: context)
     }
 
-    /// Uses a freeze by hand for yesterday or today (CI-2). Missed dates take one by themselves.
+    /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
+    /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
     public func useFreeze(_ request: UseFreezeRequest, context: Bus.CallContext) async throws -> UseFreezeReply {
         try await caller.call(CheckInsMethods.useFreeze, request, context: context)
     }

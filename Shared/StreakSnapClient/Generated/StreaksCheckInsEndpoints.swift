@@ -10,7 +10,8 @@ extension Streaks {
         public static let checkIn = Endpoint<Streaks.CheckInRequest, Streaks.CheckInReply>(Route(name: "CheckIns.CheckIn", verb: "POST", path: "/api/mobile/streaks/check-in", body: .all, auth: .user, form: .whole))
         /// How the check-in streak stands.
         public static let getCheckInStatus = Endpoint<Streaks.GetCheckInStatusRequest, Streaks.GetCheckInStatusReply>(Route(name: "CheckIns.GetCheckInStatus", verb: "GET", path: "/api/mobile/streaks/status", auth: .user, form: .whole))
-        /// Uses a freeze by hand for yesterday or today (CI-2). Missed dates take one by themselves.
+        /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
+        /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
         public static let useFreeze = Endpoint<Streaks.UseFreezeRequest, Streaks.UseFreezeReply>(Route(name: "CheckIns.UseFreeze", verb: "POST", path: "/api/mobile/streaks/freeze/use", body: .all, auth: .user, form: .whole))
         /// Buys freezes: one, or a bundle of five (CI-2). With XP and coins refused before anything is paid when more than five would be in hand;
         /// of a purchase in a store, what exceeds five becomes a credit.

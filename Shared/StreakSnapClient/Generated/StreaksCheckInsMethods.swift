@@ -53,7 +53,8 @@ extension Streaks {
             )
         }
 
-        /// Uses a freeze by hand for yesterday or today (CI-2). Missed dates take one by themselves.
+        /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
+        /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
         ///
         /// - Parameters:
         ///   - date: Yesterday or today.

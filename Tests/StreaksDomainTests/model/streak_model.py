@@ -92,7 +92,7 @@ class Model:
         self.offs = []           # (at, for whose conduct a moderator broke it)
         # What came into hand, when: (at, count). What runs and milestones earn is worked out.
         self.grants = [(self.start, case["freezes"])] if case.get("freezes") else []
-        self.by_hand = set()     # dates frozen by hand
+        self.by_hand = {}        # when dates were frozen by hand
         self.plans = {}          # user -> [(since, premium, until)]
         self.protections = []    # (at, until, id): insurances of a typed streak, shields of a check-in
         self.stays = {u: [(None, None)] for u in self.users}  # (joined, left)
@@ -218,7 +218,8 @@ class Model:
         """Freezes in hand at t: what was obtained before; earned ones above five are lost, bought ones never (CI-2)."""
         happened = [(at, 1, n) for at, n in self.grants if at < t] + [(at, 2, n) for at, n in s["earned"] if at < t]
         held = 0
-        for _, what, n in sorted(happened + [(at, 0, 1) for at in s["spent"]]):
+        happened += [(at, 0, 1) for at in s["spent"]] + [(at, 0, 1) for at in s["late"] if at < t]
+        for _, what, n in sorted(happened):
             if what == 0:
                 held -= n
             elif what == 1:
@@ -282,7 +283,7 @@ class Model:
         if self.mutual and self.offs:
             horizon = min(horizon, self.offs[0][0])
         s = dict(count=0, longest=0, last=None, broken=None, broken_at=None, broken_by=None, run=None, lost=None, grace=None,
-                 earned=[], spent=[], free=[], used=[], premium=None, first={}, counts={})
+                 earned=[], spent=[], late=[], free=[], used=[], premium=None, first={}, counts={})
         open_date, d, reserved = None, self.first_date(), 0
         if self.kept is not None:
             d, s = self.kept[0], {key: copied(value) for key, value in self.kept[1].items()}
@@ -341,6 +342,11 @@ class Model:
                 elif held:
                     s["used"].append(held[0][2])
                     s["days"][d] = "covered"
+                elif end <= self.by_hand.get(d, 0) <= now:
+                    # CI-2: a freeze that came later, used by hand.
+                    s["late"].append(self.by_hand[d])
+                    s["days"][d] = "frozen"
+                    self.count_on(s, d, self.by_hand[d])
                 else:
                     s["days"][d] = "missed"
                     s["broken"], s["broken_at"] = d, settled
@@ -376,7 +382,7 @@ class Model:
         s["at_risk"] = s["close"] and s["count"] > 0 and not sheltered
         s["returned"] = sum(k["returned"] is not None for k in self.tokens if k["kind"] == "token")
         s["covers_returned"] = sum(k["returned"] is not None for k in self.tokens if k["kind"] != "token")
-        s["hand"] = self.hand(s, now + 0.5)
+        s["hand"] = max(0, self.hand(s, now + 0.5))
         s["left"] = max(0, s["hand"] - reserved)
         s["grace_date"] = open_date if running and self.over(open_date) <= now else None
         wakes = [self.over(b - 1) for a, b in self.pauses if a < b and self.over(b - 1) > now]
@@ -506,10 +512,14 @@ class Model:
         if s["left"] == 0:
             raise Refused("NO_FREEZES_AVAILABLE")
         if s["days"].get(d) == "missed":
-            raise Refused("FREEZE_TOO_LATE")
-        if d in self.by_hand or s["days"].get(d) != "open" or s["count"] == 0:
+            if s["lost"] is None or s["lost"][0] != d:
+                raise Refused("STREAK_NOT_ACTIVE")  # a moderator's decision
+            if now > self.over(d) + 24 * HOUR:
+                raise Refused("FREEZE_TOO_LATE")
+            self.start_over()
+        elif d in self.by_hand or s["days"].get(d) != "open" or s["count"] == 0:
             raise Refused("FREEZE_NOT_NEEDED")
-        self.by_hand.add(d)
+        self.by_hand[d] = now
 
     def protect(self, now, what, until):
         if not (what == "insurance" and self.typed or what == "shield" and self.check_in):

@@ -55,7 +55,10 @@ final class FoldPass {
         var count: Int
         /// What its effect reports, for earned ones.
         var earned: (count: Int, date: CalendarDate, run: CalendarDate, isMilestone: Bool)?
-        var isEarned: Bool { earned != nil }
+        /// It leaves the hand: spent by hand on this date after its end, when the count there was this.
+        var spent: (date: CalendarDate, count: Int)?
+        /// It follows from the fold: no entry of the ledger says it.
+        var isFolded: Bool { earned != nil || spent != nil }
     }
 
     enum Verdict: Equatable {
@@ -66,6 +69,8 @@ final class FoldPass {
         case filled(StreakLedger.Recovery)
         case neutral
         case frozen
+        /// By a freeze that was used by hand after the date had broken the streak (CI-2).
+        case frozenByHand(at: Instant)
         /// By a freeze that an outage, declared afterwards, gave back.
         case keptFrozen
         /// One of the month's free dates.
@@ -196,6 +201,10 @@ final class FoldPass {
             running.freezes -= 1
             let byHand = isFrozenByHand(slot, known: now)
             count(date, at: over) { .freezeSpent(date: date, count: $0.count, left: $0.freezes, byHand: byHand) }
+        case .frozenByHand(let at):
+            days[date] = .frozen
+            count(date, at: at)
+            add(Grant(at: at, count: -1, spent: (date, running.count)))
         case .keptFrozen:
             days[date] = .frozen
             count(date, at: over)
@@ -279,8 +288,12 @@ final class FoldPass {
 
     private func earn(_ count: Int, _ earned: (count: Int, date: CalendarDate, run: CalendarDate, isMilestone: Bool), at: Instant)
     {
-        let place = pendingGrants.firstIndex { $0.at > at } ?? pendingGrants.endIndex
-        pendingGrants.insert(Grant(at: at, count: count, earned: earned), at: place)
+        add(Grant(at: at, count: count, earned: earned))
+    }
+
+    private func add(_ grant: Grant) {
+        let place = pendingGrants.firstIndex { $0.at > grant.at } ?? pendingGrants.endIndex
+        pendingGrants.insert(grant, at: place)
     }
 
     /// Freezes that were obtained before a date's end serve it, later ones do not.
@@ -295,6 +308,11 @@ final class FoldPass {
     /// What is earned above the cap is lost; what was bought never is.
     private func receive(_ grant: Grant) {
         pendingGrants.removeFirst()
+        if let (date, count) = grant.spent {
+            running.freezes -= 1
+            log.append(.freezeSpent(date: date, count: count, left: max(0, running.freezes), byHand: true))
+            return
+        }
         guard let earned = grant.earned else {
             running.freezes += grant.count
             running.grantsThrough = grant.at

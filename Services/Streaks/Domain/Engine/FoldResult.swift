@@ -27,7 +27,7 @@ extension FoldPass {
             isAtRisk: riskFrom.map { now > $0 } ?? false,
             atRiskFrom: riskFrom,
             freezesLeft: max(0, running.freezes - reserved),
-            freezesHeld: running.freezes,
+            freezesHeld: max(0, running.freezes),
             protections: isEnded ? [] : heldProtections(at: now),
             freeDatesLeft: freeDatesLeft(),
             pause: isEnded ? nil : presentPause(),
@@ -108,8 +108,8 @@ extension StreakLedger {
             pass.judge(slot)
             if pass.isStopped { break }
             pass.running.settledThrough = slot.upperBound
-            // What was earned later than this date ended comes into hand with a later one.
-            guard !pass.pendingGrants.contains(where: \.isEarned) else { continue }
+            // What was earned, or spent by hand, later than this date ended is counted with a later one.
+            guard !pass.pendingGrants.contains(where: \.isFolded) else { continue }
             kept = pass.running
             kept.closures = pass.closures.filter { $0.until > over - .days(3) }
             reached = over

@@ -36,10 +36,11 @@ extension StreakLedger {
         pauses[index].until = today
     }
 
-    /// A freeze by hand for the participant's yesterday or today (CI-2).
+    /// A freeze by hand for the participant's yesterday or today (CI-2). On a date that has broken the streak it is spent at once, and the break
+    /// is undone: a freeze that was in hand at the end of the date has been spent by itself, so this one came later.
     mutating func freeze(_ date: CalendarDate, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
         let now = state.asOf
-        guard policy.freezes != nil, endedAt == nil, let today = today(at: now) else { throw .notActive }
+        guard let rule = policy.freezes, endedAt == nil, let today = today(at: now) else { throw .notActive }
         guard date == today || date == today.advanced(by: -1) else {
             throw .validation(field: "date", "must be yesterday or today")
         }
@@ -47,13 +48,16 @@ extension StreakLedger {
             throw ServiceError(.failedPrecondition, "NO_FREEZES_AVAILABLE", "You have no freezes left.")
         }
         let isSet = manualFreezes.contains { $0.date == date }
-        let mark = state.mark(on: date)
-        // A freeze that was in hand at its end would have been spent on it: those in hand now came later.
-        guard mark != .missed else {
-            throw ServiceError(.failedPrecondition, "FREEZE_TOO_LATE", "Your freezes are newer than this date.")
-        }
-        guard !isSet, mark == .open, state.count > 0 else {
-            throw ServiceError(.failedPrecondition, "FREEZE_NOT_NEEDED", "This date does not need a freeze.")
+        switch state.mark(on: date) {
+        case .missed:
+            // What a moderator has decided no freeze undoes (SO-9).
+            guard let broken = state.lastBreak, broken.date == date else { throw .notActive }
+            guard now <= broken.at + rule.lateWindow else {
+                throw ServiceError(.failedPrecondition, "FREEZE_TOO_LATE", "The time to freeze this date is over.")
+            }
+            guard date > base.settledThrough else { throw .ledgerTooShort }
+        case .open where !isSet && state.count > 0: break
+        default: throw ServiceError(.failedPrecondition, "FREEZE_NOT_NEEDED", "This date does not need a freeze.")
         }
         manualFreezes.append(ManualFreeze(at: now, date: date))
     }

@@ -16,7 +16,7 @@ public enum StreakCommand: Hashable, Sendable {
     case pause(until: CalendarDate, receivedAt: Instant? = nil)
     /// The pause ends early: today counts again.
     case resume
-    /// A freeze is used by hand for yesterday or today (CI-2). It serves only a date that was not over when the freeze was obtained.
+    /// A freeze is used by hand for yesterday or today (CI-2). On a date that broke the streak it undoes the break, for 24 h.
     case freeze(CalendarDate)
     /// So many bought freezes come into hand (CI-2). Refused with `MAX_FREEZES_REACHED` when more than the cap would be now; nothing
     /// happens when the ledger has this id already. `obtainedAt`: when they were paid for: they serve dates that were not over then,

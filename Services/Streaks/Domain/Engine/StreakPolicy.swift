@@ -52,6 +52,8 @@ public struct StreakPolicy: Hashable, Sendable {
         public var earnedEvery: ByPlan<Int>?
         /// What a milestone's count brings beside, the first time that this streak reaches it (CI-5).
         public var ofMilestones: [Int: Int]
+        /// How long after the break that a missed date was one can be used on it by hand, the end included.
+        public var lateWindow: Interval = .hours(24)
 
         public init(cap: Int, earnedEvery: ByPlan<Int>?, ofMilestones: [Int: Int] = [:]) {
             (self.cap, self.earnedEvery, self.ofMilestones) = (cap, earnedEvery, ofMilestones)

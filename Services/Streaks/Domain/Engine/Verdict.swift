@@ -13,6 +13,10 @@ extension FoldPass {
         if policy.freezes != nil, running.freezes > 0 { return .frozen }
         if usedFreeDates(in: slot.upperBound) < freeDates(in: slot.upperBound, at: over) { return .free }
         if let protection = protection(slot.upperBound, over) { return protection }
+        // Who had one in hand at the end has spent it: this one came later.
+        if let late = ledger.manualFreezes.first(where: { slot.contains($0.date) && $0.at >= over && $0.at <= known }) {
+            return .frozenByHand(at: late.at)
+        }
         return .broken(by: misser(slot, over, known: known))
     }
 
