@@ -10,12 +10,14 @@ extension EntitlementsChanged: Wire.CMessage {
         self.version = r.number(1)
         self.plan = r.enumeration(2)
         self.expiresAt = r.instant(3)
+        self.changedAt = r.instant(4)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
         w.number(1, self.version)
         w.enumeration(2, self.plan)
         w.instant(3, self.expiresAt)
+        w.instant(4, self.changedAt)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

@@ -10,13 +10,16 @@ public struct EntitlementsChanged: Sendable {
     public var version: Int64
     public var plan: Plan
     public var expiresAt: Kernel.Instant?
+    /// When it became this; it may be consumed later. Unset by an older release.
+    public var changedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, version: Int64 = 0, plan: Plan = .unspecified, expiresAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, version: Int64 = 0, plan: Plan = .unspecified, expiresAt: Kernel.Instant? = nil, changedAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.version = version
         self.plan = plan
         self.expiresAt = expiresAt
+        self.changedAt = changedAt
     }
 }
 
