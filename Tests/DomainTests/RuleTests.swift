@@ -147,7 +147,6 @@ struct SnapTests {
         // A user may not learn of a streak that is not theirs.
         #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).code == .notFound)
         #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).reason == "NOT_FOUND")
-        #expect(SnapRefusal.error([(one, "CAPTURED_IN_FUTURE")]).code == .invalidArgument)
         #expect(SnapRefusal.error([(one, "PAUSED")]).reason == "PAUSED")
     }
 }

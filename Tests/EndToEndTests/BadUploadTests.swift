@@ -101,11 +101,6 @@ struct BadUploadTests {
             code: "VALIDATION_ERROR",
             fields: ["captured_at"]
         ),
-        Case(
-            testDescription: "a photo of tomorrow",
-            body: { form(try Photos.jpeg(41), [("streak_ids", "all"), ("captured_at", "2100-01-01T00:00:00Z")]) },
-            code: "CAPTURED_IN_FUTURE"
-        ),
         Case(testDescription: "garbage instead of parts", body: { Array("garbage".utf8) }, code: "MALFORMED_UPLOAD"),
         Case(
             testDescription: "a form that breaks off",

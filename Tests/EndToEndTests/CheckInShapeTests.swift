@@ -76,7 +76,8 @@ import Testing
     @Test func `every reply and error is as published`() async throws {
         var life = try await Life()
         let entry = Set(Self.entry.map { "data.tracking_entry.\($0)" })
-        let checkIn = entry.union(["data.milestone.rewards.coins", "message"])
+        let clock: Set<String> = ["meta.captured_at_ignored", "meta.server_time"]
+        let checkIn = entry.union(clock).union(["data.milestone.rewards.coins", "message"])
         let nothingReached: Set<String> = ["data.milestone.milestone_type", "data.milestone.title", "data.milestone.message"]
         let screens: Set<String> = ["data.repair", "data.asks_yesterday_feeling", "data.today"]
         let fresh: Set<String> = ["data.last_check_in_date", "data.last_check_in_time"]

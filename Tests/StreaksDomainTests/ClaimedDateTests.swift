@@ -49,6 +49,29 @@ import Testing
         #expect(credited == day("2026-05-03"), "the ledger would count it for today")
     }
 
+    @Test func `What is not believed is said, and the time of receipt stands for it`() {
+        func claim(_ captured: String, received: String = "2026-05-02T12:00:00Z", _ zones: ZoneHistory? = nil) -> CaptureClaim {
+            (zones ?? berlin).claim(receivedAt: moment(received), capturedAt: moment(captured), .mutual)
+        }
+        let received = moment("2026-05-02T12:00:00Z")
+        for (captured, isIgnored) in [
+            ("2026-05-02T11:00:00Z", false), ("2026-05-02T12:15:00Z", false), ("2026-05-02T12:15:00.000001Z", true),
+            ("2569-05-02T12:00:00Z", true), ("2025-05-02T12:00:00Z", true), ("2026-05-01T21:00:00Z", true),
+        ] {
+            let claimed = claim(captured)
+            #expect(claimed.isCaptureIgnored == isIgnored && claimed.date == day("2026-05-02"), "\(captured)")
+            #expect(claimed.at == (isIgnored ? received : min(received, moment(captured))), "\(captured)")
+        }
+        // In time for its date, which is over.
+        let late = claim("2026-05-02T20:00:00Z", received: "2026-05-03T03:00:00Z")
+        #expect(late == CaptureClaim(date: day("2026-05-02"), at: moment("2026-05-02T20:00:00Z"), isCaptureIgnored: false))
+        // By travel a date may have ended two days after it was captured on; it is too old all the same.
+        var travel = ZoneHistory(Zone("Pacific/Kiritimati") ?? .utc)
+        travel.change(to: Zone("Pacific/Pago_Pago") ?? .utc, at: moment("2026-05-02T09:00:00Z"))
+        #expect(claim("2026-05-01T10:30:00Z", received: "2026-05-03T10:29:59Z", travel).isCaptureIgnored == false)
+        #expect(claim("2026-05-01T10:30:00Z", received: "2026-05-03T10:30:01Z", travel).isCaptureIgnored)
+    }
+
     @Test func `A later change of zone does not move what was received before it`() {
         var zones = berlin
         zones.change(to: Zone("Pacific/Pago_Pago") ?? .utc, at: moment("2026-05-05T00:00:00Z"))

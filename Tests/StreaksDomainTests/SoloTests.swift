@@ -35,7 +35,9 @@ import Testing
         #expect(state.mark(on: day("2026-05-06")) == .frozen && state.count == 2)
     }
 
-    @Test func `A freeze by hand for yesterday: not after 24 hours, not where something else keeps the date, back when it was done after all`()
+    @Test
+    func
+        `A freeze by hand for yesterday: not after 24 hours, not where something else keeps the date, back when it was done after all`()
         throws
     {
         // The local date of yesterday may have ended more than 24 h ago: by travel east.

@@ -204,3 +204,91 @@ import Testing
         }
     }
 }
+
+/// What a snap for all is for: the streaks that were active on the date that it claims (SD-2), never those that are now.
+@Suite(.timeLimit(.minutes(5))) struct ClaimedStreakTests {
+    private func plan(_ world: World, _ user: UserID, captured: String?) async throws -> PlanContributionReply {
+        try await world.service.planContribution(
+            PlanContributionRequest(userID: user, receivedAt: world.clock.now(), capturedAt: captured.map { moment($0) }),
+            context: World.by(user)
+        )
+    }
+
+    private func record(_ world: World, _ user: UserID, _ plan: PlanContributionReply, captured: String?) async throws
+        -> RecordContributionReply
+    {
+        let operation: OperationID = UUIDv7Source(clock: SystemClock()).make()
+        return try await world.service.recordContribution(
+            RecordContributionRequest(
+                operationID: operation,
+                userID: user,
+                streakIDs: plan.outcomes.map(\.streakID),
+                receivedAt: world.clock.now(),
+                capturedAt: captured.map { moment($0) }
+            ),
+            context: World.by(user)
+        )
+    }
+
+    @Test func `a late snap is for the streaks that its date broke, and undoes the break`() async throws {
+        try await withWorld(at: "2026-05-01T10:00:00Z") { world in
+            let (a, b, c) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            let (broken, running) = (try await world.befriend(a, b), try await world.befriend(a, c))
+            try await world.post(a, to: [broken, running])
+            for user in [b, c] { try await world.post(user, to: [broken, running]) }
+            world.clock.set(moment("2026-05-02T10:00:00Z"))
+            try await world.post(b, to: [broken])
+            // The second ends without A, and with C without both.
+            try await world.service.settleAt(world, "2026-05-03T00:00:03Z")
+            #expect(try await world.service.store.row(broken)?.status == .broken)
+            let captured = "2026-05-02T23:59:50Z"
+            let planned = try await plan(world, a, captured: captured)
+            #expect(Set(planned.outcomes.map(\.streakID)) == [broken, running] && planned.authorDate == day("2026-05-02"))
+            let counted = try await record(world, a, planned, captured: captured)
+            #expect(counted.outcomes.allSatisfy { $0.refused == nil && $0.date == day("2026-05-02") })
+            #expect(try await world.service.store.row(broken)?.status == .active)
+            // What is captured today is not for a streak that was broken yesterday.
+            world.clock.set(moment("2026-05-10T12:00:00Z"))
+            try await world.settle()
+            #expect(try await plan(world, a, captured: "2026-05-10T11:00:00Z").outcomes.isEmpty)
+        }
+    }
+
+    @Test func `a streak that began after the date is not meant, unless there is no other`() async throws {
+        try await withWorld(at: "2026-05-01T10:00:00Z") { world in
+            let (a, b, c) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            let old = try await world.befriend(a, b)
+            world.clock.set(moment("2026-05-02T00:30:00Z"))
+            let new = try await world.befriend(a, c)
+            #expect(try await plan(world, a, captured: "2026-05-01T23:00:00Z").outcomes.map(\.streakID) == [old])
+            #expect(Set(try await plan(world, a, captured: nil).outcomes.map(\.streakID)) == [old, new])
+            let only = try await plan(world, c, captured: "2026-05-01T23:00:00Z").outcomes
+            #expect(only.map(\.streakID) == [new] && only[0].date == day("2026-05-02"))
+        }
+    }
+
+    @Test func `a clock that is far off is said to be, and the snap was captured when it was received`() async throws {
+        try await withWorld(at: "2026-05-01T10:00:00Z") { world in
+            let (a, b) = (try await world.person(1), try await world.person(2))
+            _ = try await world.befriend(a, b)
+            let planned = try await plan(world, a, captured: "2569-05-01T10:00:00Z")
+            let counted = try await record(world, a, planned, captured: "2569-05-01T10:00:00Z")
+            #expect(counted.capturedAtIgnored && counted.capturedAt == world.clock.now())
+            #expect(counted.outcomes.map(\.date) == [day("2026-05-01")])
+            let ahead = try await record(world, b, planned, captured: "2026-05-01T10:14:00Z")
+            #expect(!ahead.capturedAtIgnored && ahead.capturedAt == world.clock.now())
+        }
+    }
+}
+
+extension AllStreaks {
+    /// Settles at an instant, as a request of that moment would.
+    fileprivate func settleAt(_ world: World, _ time: String) async throws {
+        world.clock.set(moment(time))
+        try await world.work.run(trace: "", requestID: "") { work in
+            let due = StreakRepository.dueQuery(.mutual, at: work.now, limit: 100)
+            let ids = try await work.sql.query(due).map { try $0.get(at: 0, as: StreakID.self) }
+            _ = try await writer.settle(try await store.lock(ids, work.sql), work)
+        }
+    }
+}

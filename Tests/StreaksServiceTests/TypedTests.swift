@@ -142,11 +142,15 @@ struct TypedTests {
         }
     }
 
-    @Test func `a time in the future is refused, and a late activity is credited to its date`() async throws {
+    @Test func `a time that cannot be is ignored and said to be, and a late activity is credited to its date`() async throws {
         try await withTyped { world in
-            let future = await world.reason { _ = try await world.record(capturedAt: world.clock.now() + .hours(1)) }
-            #expect(future == "CAPTURED_IN_FUTURE")
-            try await world.record()
+            let now = world.clock.now()
+            let first = try await world.record(capturedAt: now + .hours(1))
+            #expect(first.capturedAtIgnored && first.serverTime == now && first.date == day("2026-01-05"))
+            for (captured, isIgnored) in [(now + .minutes(15), false), (now - .days(365), true)] {
+                let again = try await world.record(capturedAt: captured)
+                #expect(again.alreadyRecorded && again.capturedAtIgnored == isIgnored, "\(captured)")
+            }
             try await world.go(to: "2026-01-07T03:00:00Z")
             let late = try await world.record(capturedAt: moment("2026-01-06T22:00:00Z"))
             #expect(late.date == day("2026-01-06") && late.streak?.currentStreak == 2)

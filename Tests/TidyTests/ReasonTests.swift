@@ -15,7 +15,6 @@ struct ReasonTests {
         "KEY_CONFLICT": "blob keys are made by the services",
         "METHOD_NOT_ALLOWED": "of no operation: there is none",
         "NOT_A_MEMBER": "part of the outcome of a snap", "ALREADY_POSTED": "part of the outcome of a snap, and declared by media",
-        "CAPTURED_IN_FUTURE": "part of the outcome of a snap, and declared by media",
     ]
 
     /// The page's own list: what the gateway and the runtime refuse.

@@ -32,10 +32,14 @@ extension UploadSnapReply: Wire.CMessage {
     public init(_ r: Wire.Reader) {
         self.snap = r.message(0)
         self.streaks = r.messages(1)
+        self.capturedAtIgnored = r.flag(2)
+        self.serverTime = r.instant(3)
     }
     public func write(_ w: Wire.Writer) {
         w.message(0, self.snap)
         w.messages(1, self.streaks)
+        w.flag(2, self.capturedAtIgnored)
+        w.instant(3, self.serverTime)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.snap == nil { violations.required(at: path, "snap") }

@@ -7,10 +7,12 @@ public import Wire
 public struct UploadSnapRequest: Sendable {
     /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob?
-    /// Streak ids: repeated, comma-separated, or `all`.
+    /// Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
     public var streakIDs: [String]
     public var caption: String?
-    /// When the photo was taken, by the client's clock (SD-2).
+    /// When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
+    /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+    /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var capturedAt: Kernel.Instant?
     public var promptID: String?
 
@@ -28,11 +30,18 @@ public struct UploadSnapReply: Sendable {
     public var snap: Snap?
     /// One per streak that was asked for.
     public var streaks: [SnapOutcome]
+    /// `captured_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+    /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+    public var capturedAtIgnored: Bool
+    /// When the server received it.
+    public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(snap: Snap? = nil, streaks: [SnapOutcome] = []) {
+    public init(snap: Snap? = nil, streaks: [SnapOutcome] = [], capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
         self.snap = snap
         self.streaks = streaks
+        self.capturedAtIgnored = capturedAtIgnored
+        self.serverTime = serverTime
     }
 }
 

@@ -54,9 +54,13 @@ extension CheckInMeta: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.CheckInMeta", in: StreaksDescriptor.layouts)
     public init(_ r: Wire.Reader) {
         self.nextCheckInAvailable = r.instant(0)
+        self.capturedAtIgnored = r.flag(1)
+        self.serverTime = r.instant(2)
     }
     public func write(_ w: Wire.Writer) {
         w.instant(0, self.nextCheckInAvailable)
+        w.flag(1, self.capturedAtIgnored)
+        w.instant(2, self.serverTime)
     }
 }
 
@@ -826,12 +830,16 @@ extension LogTrackingReply: Wire.CMessage {
         self.milestone = r.message(1)
         self.trackingEntry = r.message(2)
         self.qualifies = r.flag(3)
+        self.capturedAtIgnored = r.flag(4)
+        self.serverTime = r.instant(5)
     }
     public func write(_ w: Wire.Writer) {
         w.message(0, self.streak)
         w.message(1, self.milestone)
         w.message(2, self.trackingEntry)
         w.flag(3, self.qualifies)
+        w.flag(4, self.capturedAtIgnored)
+        w.instant(5, self.serverTime)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.streak { value.collectViolations(into: &violations, path: path.child("streak")) }

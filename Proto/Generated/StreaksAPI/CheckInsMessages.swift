@@ -10,7 +10,9 @@ public struct CheckInRequest: Sendable {
     public var notes: String?
     /// Kept on the first day of a run only.
     public var yesterdayFeeling: String?
-    /// When the person checked in, by the client's clock (SD-2).
+    /// When the person checked in, by the client's clock. The date that it names by the person's zone counts if it
+    /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+    /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var checkInTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -42,10 +44,17 @@ public struct CheckInReply: Sendable {
 public struct CheckInMeta: Sendable {
     /// The first instant of the person's next date.
     public var nextCheckInAvailable: Kernel.Instant?
+    /// `check_in_time` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+    /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+    public var capturedAtIgnored: Bool
+    /// When the server received it.
+    public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(nextCheckInAvailable: Kernel.Instant? = nil) {
+    public init(nextCheckInAvailable: Kernel.Instant? = nil, capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
         self.nextCheckInAvailable = nextCheckInAvailable
+        self.capturedAtIgnored = capturedAtIgnored
+        self.serverTime = serverTime
     }
 }
 
@@ -692,7 +701,9 @@ public struct LogTrackingRequest: Sendable {
     /// Of the whole date so far.
     public var steps: Int32?
     public var notes: String?
-    /// When it was logged, by the client's clock (SD-2); unset means now.
+    /// When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
+    /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+    /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var loggedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -713,13 +724,20 @@ public struct LogTrackingReply: Sendable {
     public var trackingEntry: TrackingEntry?
     /// Whether it is an activity that counts (CI-1).
     public var qualifies: Bool
+    /// `logged_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+    /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+    public var capturedAtIgnored: Bool
+    /// When the server received it.
+    public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil, qualifies: Bool = false) {
+    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
         self.streak = streak
         self.milestone = milestone
         self.trackingEntry = trackingEntry
         self.qualifies = qualifies
+        self.capturedAtIgnored = capturedAtIgnored
+        self.serverTime = serverTime
     }
 }
 

@@ -485,10 +485,14 @@ extension RecordContributionReply: Wire.CMessage {
     public init(_ r: Wire.Reader) {
         self.outcomes = r.messages(0)
         self.onTime = r.flag(1)
+        self.capturedAt = r.instant(2)
+        self.capturedAtIgnored = r.flag(3)
     }
     public func write(_ w: Wire.Writer) {
         w.messages(0, self.outcomes)
         w.flag(1, self.onTime)
+        w.instant(2, self.capturedAt)
+        w.flag(3, self.capturedAtIgnored)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         for (index, value) in self.outcomes.enumerated() { value.collectViolations(into: &violations, path: path.child("outcomes", index: index)) }

@@ -505,7 +505,7 @@ public struct FriendSummary: Sendable {
 
 public struct PlanContributionRequest: Sendable {
     public var userID: Kernel.UserID
-    /// Empty means all active streaks of the user.
+    /// Empty means all streaks of the user that were active on the date that the snap claims, or, where there are none, that are active now.
     public var streakIDs: [Kernel.StreakID]
     /// When the server received the snap: decides the date (SD-1).
     public var receivedAt: Kernel.Instant?
@@ -555,19 +555,24 @@ public struct RecordContributionReply: Sendable {
     public var outcomes: [ContributionOutcome]
     /// Whether the snap was captured inside its window, give or take 30 min (PW-3).
     public var onTime: Bool
+    /// When it was captured, as far as the client's clock is believed (SD-2): never after the receipt.
+    public var capturedAt: Kernel.Instant?
+    /// The client's clock is not believed.
+    public var capturedAtIgnored: Bool
 
     /// The given fields set, the others unset.
-    public init(outcomes: [ContributionOutcome] = [], onTime: Bool = false) {
+    public init(outcomes: [ContributionOutcome] = [], onTime: Bool = false, capturedAt: Kernel.Instant? = nil, capturedAtIgnored: Bool = false) {
         self.outcomes = outcomes
         self.onTime = onTime
+        self.capturedAt = capturedAt
+        self.capturedAtIgnored = capturedAtIgnored
     }
 }
 
 /// What became of a snap in one streak.
 public struct ContributionOutcome: Sendable {
     public var streakID: Kernel.StreakID
-    /// Why it was refused: ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER, CAPTURED_IN_FUTURE, OUTSIDE_SNAP_WINDOW (PW-3). Unset when
-    /// accepted.
+    /// Why it was refused: ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER, OUTSIDE_SNAP_WINDOW (PW-3). Unset when accepted.
     public var refused: String?
     /// The author's date it counts for, YYYY-MM-DD.
     public var date: Kernel.CalendarDate?

@@ -35,6 +35,8 @@ extension CircleCheckInReply: Wire.CMessage {
         self.contributed = r.number(5)
         self.quorum = r.number(6)
         self.milestone = r.number(7)
+        self.capturedAtIgnored = r.flag(8)
+        self.serverTime = r.instant(9)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.circleID)
@@ -45,6 +47,8 @@ extension CircleCheckInReply: Wire.CMessage {
         w.number(5, self.contributed)
         w.number(6, self.quorum)
         w.number(7, self.milestone)
+        w.flag(8, self.capturedAtIgnored)
+        w.instant(9, self.serverTime)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.circleID, at: path, "circle_id")

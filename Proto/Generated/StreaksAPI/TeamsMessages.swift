@@ -101,7 +101,9 @@ public struct CheckInToCircleRequest: Sendable {
     /// 1 to 10; private to the caller.
     public var mood: Int32?
     public var energy: Int32?
-    /// When it happened by the client's clock; the time of receipt when absent (SD-2).
+    /// When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
+    /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+    /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var checkInTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -126,9 +128,14 @@ public struct CircleCheckInReply: Sendable {
     public var quorum: Int32
     /// A celebrated count that this check-in reached; 0: none.
     public var milestone: Int32
+    /// `check_in_time` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+    /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+    public var capturedAtIgnored: Bool
+    /// When the server received it.
+    public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(circleID: Kernel.CircleID, date: Kernel.CalendarDate, counted: Bool = false, dateCompleted: Bool = false, currentCount: Int32 = 0, contributed: Int32 = 0, quorum: Int32 = 0, milestone: Int32 = 0) {
+    public init(circleID: Kernel.CircleID, date: Kernel.CalendarDate, counted: Bool = false, dateCompleted: Bool = false, currentCount: Int32 = 0, contributed: Int32 = 0, quorum: Int32 = 0, milestone: Int32 = 0, capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
         self.circleID = circleID
         self.date = date
         self.counted = counted
@@ -137,6 +144,8 @@ public struct CircleCheckInReply: Sendable {
         self.contributed = contributed
         self.quorum = quorum
         self.milestone = milestone
+        self.capturedAtIgnored = capturedAtIgnored
+        self.serverTime = serverTime
     }
 }
 

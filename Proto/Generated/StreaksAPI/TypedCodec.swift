@@ -124,6 +124,8 @@ extension RecordActivityReply: Wire.CMessage {
         self.alreadyRecorded = r.flag(2)
         self.coinsEarned = r.number(3)
         self.milestones = r.messages(4)
+        self.capturedAtIgnored = r.flag(5)
+        self.serverTime = r.instant(6)
     }
     public func write(_ w: Wire.Writer) {
         w.message(0, self.streak)
@@ -131,6 +133,8 @@ extension RecordActivityReply: Wire.CMessage {
         w.flag(2, self.alreadyRecorded)
         w.number(3, self.coinsEarned)
         w.messages(4, self.milestones)
+        w.flag(5, self.capturedAtIgnored)
+        w.instant(6, self.serverTime)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }

@@ -220,7 +220,9 @@ public struct TypedMilestone: Sendable {
 
 public struct RecordActivityRequest: Sendable {
     public var type: String
-    /// When it happened by the client's clock; now when absent (SD-2).
+    /// When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
+    /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+    /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var capturedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -240,14 +242,21 @@ public struct RecordActivityReply: Sendable {
     public var coinsEarned: Int32
     /// Counts reached by it, the highest last.
     public var milestones: [TypedMilestone]
+    /// `captured_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+    /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+    public var capturedAtIgnored: Bool
+    /// When the server received it.
+    public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streak: TypedStreak? = nil, date: Kernel.CalendarDate, alreadyRecorded: Bool = false, coinsEarned: Int32 = 0, milestones: [TypedMilestone] = []) {
+    public init(streak: TypedStreak? = nil, date: Kernel.CalendarDate, alreadyRecorded: Bool = false, coinsEarned: Int32 = 0, milestones: [TypedMilestone] = [], capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
         self.streak = streak
         self.date = date
         self.alreadyRecorded = alreadyRecorded
         self.coinsEarned = coinsEarned
         self.milestones = milestones
+        self.capturedAtIgnored = capturedAtIgnored
+        self.serverTime = serverTime
     }
 }
 

@@ -47,13 +47,6 @@ public enum SnapRefusal {
             return ServiceError(.alreadyExists, first.reason, "You have already posted for this date.", details: details)
         case "NOT_A_MEMBER":
             return ServiceError(.notFound, "NOT_FOUND", "There is no such streak.", details: details)
-        case "CAPTURED_IN_FUTURE":
-            return ServiceError(
-                .invalidArgument,
-                first.reason,
-                "The capture time lies in the future; check the device's clock.",
-                details: details
-            )
         case "OUTSIDE_SNAP_WINDOW":
             return ServiceError(
                 .failedPrecondition,

@@ -122,7 +122,8 @@ struct SnapOperations: OperationStore {
         }
         return try await work.run(context) { [repository, snaps] work in
             guard try await repository.finish(operation.id, reply: reply, now: work.now, work.sql) else { return false }
-            try await snaps.insert(operation, isOnTime: counted.onTime, dates: dates, work.sql)
+            let captured = counted.capturedAt ?? operation.receivedAt
+            try await snaps.insert(operation, capturedAt: captured, isOnTime: counted.onTime, dates: dates, work.sql)
             try await work.emit(
                 SnapPosted(
                     snapID: operation.id.cast(to: Tag.Snap.self),
@@ -179,7 +180,7 @@ struct SnapOperations: OperationStore {
                 width: operation.width,
                 height: operation.height,
                 caption: operation.caption,
-                capturedAt: operation.capturedAt ?? operation.receivedAt,
+                capturedAt: counted.capturedAt ?? operation.receivedAt,
                 postedAt: operation.receivedAt,
                 onTime: counted.onTime
             ),
@@ -193,7 +194,9 @@ struct SnapOperations: OperationStore {
                     currentCount: outcome.currentCount,
                     longestCount: outcome.longestCount
                 )
-            }
+            },
+            capturedAtIgnored: counted.capturedAtIgnored,
+            serverTime: operation.receivedAt
         )
     }
 }

@@ -19,6 +19,8 @@ struct RecordedReport: Sendable {
     let lastCheckIn: CalendarDate?
     /// Everything that the check-in earned; nil unless it is one.
     let earned: EarnedByCheckIn?
+    /// The client's time was not believed, and the time of receipt counts (SD-2).
+    let isCaptureIgnored: Bool
 
     var view: CheckInStreak {
         CheckInStreak(
@@ -57,7 +59,7 @@ struct CheckInRecorder: Sendable {
     /// - Parameters:
     ///   - receivedAt: decides the date (SD-1).
     ///   - queued: what `enqueue` has queued for the same user and instant.
-    /// - Throws: `CAPTURED_IN_FUTURE`, `STREAK_NOT_ACTIVE`.
+    /// - Throws: `STREAK_NOT_ACTIVE`.
     func record(_ report: TrackingReport, of user: UserID, receivedAt: Instant, by queued: Queued, _ work: UnitOfWork)
         async throws
         -> RecordedReport
@@ -69,7 +71,8 @@ struct CheckInRecorder: Sendable {
         let written = try await contribute(report, activities, stored, user, receivedAt, work)
         let first = written.change.creditedTo
         let settled = SettledCheckIns(written)
-        let date = first ?? settled.claimedDate(receivedAt: receivedAt, capturedAt: report.capturedAt, streaks.policy)
+        let claim = settled.claim(receivedAt: receivedAt, capturedAt: report.capturedAt, streaks.policy)
+        let date = first ?? claim.date
         var kept = report
         // Only the first date of a run asks how yesterday was.
         if settled.state.runStart != date { kept.yesterdayFeeling = nil }
@@ -83,7 +86,8 @@ struct CheckInRecorder: Sendable {
             qualifies: !activities.isEmpty,
             entry: entry,
             lastCheckIn: [facts.lastCheckIn?.date, first].compactMap(\.self).max(),
-            earned: earned
+            earned: earned,
+            isCaptureIgnored: claim.isCaptureIgnored
         )
     }
 
@@ -146,8 +150,6 @@ struct CheckInRecorder: Sendable {
             do { return try await streaks.writer.apply(command, to: stored, work) } catch let refusal as ServiceError
                 where refusal.reason == "ALREADY_POSTED"
             {}
-        } else if let capturedAt = report.capturedAt, capturedAt > receivedAt + streaks.policy.clockTolerance {
-            throw ServiceError.validation(field: "logged_at", "must not lie in the future")
         }
         return try await streaks.writer.apply(.settle, to: stored, work)
     }

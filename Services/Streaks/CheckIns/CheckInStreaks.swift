@@ -121,9 +121,9 @@ struct SettledCheckIns: Sendable {
     /// The first instant of the user's next date.
     var nextDate: Instant { zones.end(of: today) }
 
-    /// The date that a report names by its times, when it can count for none any more (SD-1, SD-2).
-    func claimedDate(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
-        zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+    /// What a report claims by its times (SD-1, SD-2).
+    func claim(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CaptureClaim {
+        zones.claim(receivedAt: receivedAt, capturedAt: capturedAt, policy)
     }
 
     /// The latest break that still stands and what a repair would bring back.

@@ -19,11 +19,11 @@ struct TeamCheckIns: Sendable {
         let team: TeamDate?
         /// Of the streak.
         let count: Int
+        /// The client's time was not believed, and the time of receipt counts (SD-2).
+        let isCaptureIgnored: Bool
     }
 
     /// A check-in to one circle.
-    ///
-    /// - Throws: `CAPTURED_IN_FUTURE`.
     func checkIn(
         _ user: UserID,
         to circle: CircleID,
@@ -32,10 +32,13 @@ struct TeamCheckIns: Sendable {
         _ work: UnitOfWork
     ) async throws -> Outcome {
         let zones = try await ZoneRepository.histories(of: [user], work.sql)[user] ?? ZoneHistory(.utc)
-        let claimed = try StreakLedger.claimedDate(receivedAt: receivedAt, capturedAt: capturedAt, zones)
+        let claim = zones.claim(receivedAt: receivedAt, capturedAt: capturedAt, writer.policy(for: .team))
+        let (claimed, isIgnored) = (claim.date, claim.isCaptureIgnored)
         guard let team = try await TeamRepository.find(circle, work.sql),
             let stored = try await writer.store.lock([team.streak], work.sql).first
-        else { return Outcome(date: claimed, isCounted: false, change: nil, team: nil, count: 0) }
+        else {
+            return Outcome(date: claimed, isCounted: false, change: nil, team: nil, count: 0, isCaptureIgnored: isIgnored)
+        }
         do {
             let command = StreakCommand.contribute(user, receivedAt: receivedAt, capturedAt: capturedAt)
             let change = try await writer.apply(command, to: stored, work)
@@ -46,13 +49,21 @@ struct TeamCheckIns: Sendable {
                 isCounted: present.members.contains(user),
                 change: change,
                 team: present,
-                count: change.change.state.count
+                count: change.change.state.count,
+                isCaptureIgnored: isIgnored
             )
         } catch let refusal as ServiceError where Self.countsNothing(refusal) {
             let now = max(work.now, stored.row.settledAt)
             let state = fold(stored.ledger, writer.policy(for: .team), at: now)
             let present = stored.ledger.teamDate(claimed, at: now)
-            return Outcome(date: claimed, isCounted: false, change: nil, team: present, count: state.count)
+            return Outcome(
+                date: claimed,
+                isCounted: false,
+                change: nil,
+                team: present,
+                count: state.count,
+                isCaptureIgnored: isIgnored
+            )
         }
     }
 

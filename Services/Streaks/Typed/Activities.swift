@@ -14,11 +14,13 @@ struct Activities: Sendable {
         let streak: StoredStreak
         let state: StreakState
         let date: CalendarDate
+        /// The client's time was not believed, and the time of receipt counts (SD-2).
+        let isCaptureIgnored: Bool
     }
 
     /// Records an activity for the date that its times claim (SD-1, SD-2). A date that has one is left as it is.
     ///
-    /// - Throws: `CAPTURED_IN_FUTURE`, `STREAK_NOT_ACTIVE`.
+    /// - Throws: `STREAK_NOT_ACTIVE`.
     func record(
         _ kind: StreakKind,
         by user: UserID,
@@ -30,21 +32,26 @@ struct Activities: Sendable {
         let first = StreakWriter.FirstActivity(receivedAt: receivedAt, capturedAt: capturedAt)
         let streak = try await writer.solo(kind, of: user, first: first, work)
         guard let zones = streak.ledger.participants.first?.zones else { throw ServiceError.internal }
-        let claimed = zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
-        // A time in the future is refused before anything else is looked at.
-        let isPlausible = capturedAt.map { $0 <= receivedAt + policy.clockTolerance } ?? true
-        if isPlausible, streak.ledger.contributions[claimed]?.isEmpty == false {
+        let claim = zones.claim(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+        if streak.ledger.contributions[claim.date]?.isEmpty == false {
             return Recorded(
                 change: nil,
                 streak: streak,
                 state: fold(streak.ledger, policy, at: max(work.now, streak.row.settledAt)),
-                date: claimed
+                date: claim.date,
+                isCaptureIgnored: claim.isCaptureIgnored
             )
         }
-        let received = isPlausible ? first.received(in: streak.ledger, by: zones, policy) : receivedAt
+        let received = first.received(in: streak.ledger, by: zones, policy)
         let command = StreakCommand.contribute(user, receivedAt: received, capturedAt: capturedAt)
         let change = try await writer.apply(command, to: streak, work)
-        return Recorded(change: change, streak: streak, state: change.change.state, date: change.change.creditedTo ?? claimed)
+        return Recorded(
+            change: change,
+            streak: streak,
+            state: change.change.state,
+            date: change.change.creditedTo ?? claim.date,
+            isCaptureIgnored: claim.isCaptureIgnored
+        )
     }
 
     /// Records an activity that another part of the platform has credited to a date. One that cannot count any more is no error.
@@ -69,6 +76,6 @@ struct Activities: Sendable {
 extension ServiceError {
     /// Whether a streak refuses a contribution for good.
     fileprivate var isOfTheStreak: Bool {
-        ["STREAK_NOT_ACTIVE", "ALREADY_POSTED", "CAPTURED_IN_FUTURE", "NOT_A_MEMBER"].contains(reason)
+        ["STREAK_NOT_ACTIVE", "ALREADY_POSTED", "NOT_A_MEMBER"].contains(reason)
     }
 }

@@ -48,8 +48,6 @@ extension ErrorCode {
     public static let cannotReportSelf = ErrorCode(rawValue: "CANNOT_REPORT_SELF")
     /// `CANNOT_TRANSFER_TO_SELF`
     public static let cannotTransferToSelf = ErrorCode(rawValue: "CANNOT_TRANSFER_TO_SELF")
-    /// `CAPTURED_IN_FUTURE`
-    public static let capturedInFuture = ErrorCode(rawValue: "CAPTURED_IN_FUTURE")
     /// `CATEGORY_ID_TAKEN`
     public static let categoryIDTaken = ErrorCode(rawValue: "CATEGORY_ID_TAKEN")
     /// `CATEGORY_LIMIT_REACHED`

@@ -14,12 +14,14 @@ extension Media {
         /// - Parameters:
         ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
         ///   - progress: Called as bytes are sent.
-        ///   - streakIDs: Streak ids: repeated, comma-separated, or `all`.
+        ///   - streakIDs: Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
         ///   - caption: `caption`.
-        ///   - capturedAt: When the photo was taken, by the client's clock (SD-2).
+        ///   - capturedAt: When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
+        ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
         ///   - promptID: `prompt_id`.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_POSTED`, `CAPTURED_IN_FUTURE`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `NO_ACTIVE_STREAKS`, `OUTSIDE_SNAP_WINDOW`, `SNAP_REFUSED`, `STREAK_NOT_ACTIVE`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_POSTED`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `NO_ACTIVE_STREAKS`, `OUTSIDE_SNAP_WINDOW`, `SNAP_REFUSED`, `STREAK_NOT_ACTIVE`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`.
         @discardableResult
         public func uploadSnap(
             photo: UploadFile,

@@ -5,11 +5,13 @@ public import Foundation
 extension Media {
     /// `streaksnap.media.v1.UploadSnapRequest`.
     public struct UploadSnapRequest: Codable, Hashable, Sendable {
-        /// Streak ids: repeated, comma-separated, or `all`.
+        /// Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
         public var streakIDs: [String]
         /// `caption`.
         public var caption: String?
-        /// When the photo was taken, by the client's clock (SD-2).
+        /// When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
+        /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var capturedAt: Date?
         /// `prompt_id`.
         public var promptID: String?
@@ -47,11 +49,18 @@ extension Media {
         public var snap: Media.Snap
         /// One per streak that was asked for.
         public var streaks: [Media.SnapOutcome]
+        /// `captured_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+        /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+        public var capturedAtIgnored: Bool
+        /// When the server received it.
+        public var serverTime: Date?
 
         /// The given fields set, the others unset.
-        public init(snap: Media.Snap, streaks: [Media.SnapOutcome] = []) {
+        public init(snap: Media.Snap, streaks: [Media.SnapOutcome] = [], capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
             self.snap = snap
             self.streaks = streaks
+            self.capturedAtIgnored = capturedAtIgnored
+            self.serverTime = serverTime
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -59,6 +68,8 @@ extension Media {
             let json = try JSONObject(decoder)
             self.snap = try json.value("snap")
             self.streaks = try json.value("streaks", or: [])
+            self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
+            self.serverTime = try json.optional("server_time")
         }
 
         /// Writes JSON without what is unset.
@@ -66,6 +77,8 @@ extension Media {
             var json = JSONWriter(encoder)
             try json.put("snap", snap)
             try json.put("streaks", streaks)
+            try json.put("captured_at_ignored", capturedAtIgnored)
+            try json.put("server_time", serverTime)
         }
     }
 

@@ -19,9 +19,11 @@ extension Streaks {
         ///   - steps: `steps`.
         ///   - notes: `notes`.
         ///   - yesterdayFeeling: Kept on the first day of a run only.
-        ///   - checkInTime: When the person checked in, by the client's clock (SD-2).
+        ///   - checkInTime: When the person checked in, by the client's clock. The date that it names by the person's zone counts if it
+        ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CAPTURED_IN_FUTURE`, `STREAK_NOT_ACTIVE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `STREAK_NOT_ACTIVE`.
         @discardableResult
         public func checkIn(
             moodScore: Int,
@@ -209,9 +211,10 @@ extension Streaks {
         ///   - weightKg: `weight_kg`.
         ///   - steps: Of the whole date so far.
         ///   - notes: `notes`.
-        ///   - loggedAt: When it was logged, by the client's clock (SD-2); unset means now.
+        ///   - loggedAt: When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
+        ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CAPTURED_IN_FUTURE`.
         @discardableResult
         public func logTracking(
             moodScore: Int? = nil,

@@ -17,7 +17,9 @@ extension Streaks {
         public var notes: String?
         /// Kept on the first day of a run only.
         public var yesterdayFeeling: String?
-        /// When the person checked in, by the client's clock (SD-2).
+        /// When the person checked in, by the client's clock. The date that it names by the person's zone counts if it
+        /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var checkInTime: Date
 
         /// The given fields set, the others unset.
@@ -93,22 +95,33 @@ extension Streaks {
     public struct CheckInMeta: Codable, Hashable, Sendable {
         /// The first instant of the person's next date.
         public var nextCheckInAvailable: Date?
+        /// `check_in_time` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+        /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+        public var capturedAtIgnored: Bool
+        /// When the server received it.
+        public var serverTime: Date?
 
         /// The given fields set, the others unset.
-        public init(nextCheckInAvailable: Date? = nil) {
+        public init(nextCheckInAvailable: Date? = nil, capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
             self.nextCheckInAvailable = nextCheckInAvailable
+            self.capturedAtIgnored = capturedAtIgnored
+            self.serverTime = serverTime
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.nextCheckInAvailable = try json.optional("next_check_in_available")
+            self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
+            self.serverTime = try json.optional("server_time")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("next_check_in_available", nextCheckInAvailable)
+            try json.put("captured_at_ignored", capturedAtIgnored)
+            try json.put("server_time", serverTime)
         }
     }
 
@@ -1631,7 +1644,9 @@ extension Streaks {
         public var steps: Int?
         /// `notes`.
         public var notes: String?
-        /// When it was logged, by the client's clock (SD-2); unset means now.
+        /// When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
+        /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var loggedAt: Date?
 
         /// The given fields set, the others unset.
@@ -1677,13 +1692,20 @@ extension Streaks {
         public var trackingEntry: Streaks.TrackingEntry?
         /// Whether it is an activity that counts (CI-1).
         public var qualifies: Bool
+        /// `logged_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+        /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+        public var capturedAtIgnored: Bool
+        /// When the server received it.
+        public var serverTime: Date?
 
         /// The given fields set, the others unset.
-        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil, qualifies: Bool = false) {
+        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
             self.streak = streak
             self.milestone = milestone
             self.trackingEntry = trackingEntry
             self.qualifies = qualifies
+            self.capturedAtIgnored = capturedAtIgnored
+            self.serverTime = serverTime
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -1693,6 +1715,8 @@ extension Streaks {
             self.milestone = try json.optional("milestone")
             self.trackingEntry = try json.optional("tracking_entry")
             self.qualifies = try json.value("qualifies", or: false)
+            self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
+            self.serverTime = try json.optional("server_time")
         }
 
         /// Writes JSON without what is unset.
@@ -1702,6 +1726,8 @@ extension Streaks {
             try json.put("milestone", milestone)
             try json.put("tracking_entry", trackingEntry)
             try json.put("qualifies", qualifies)
+            try json.put("captured_at_ignored", capturedAtIgnored)
+            try json.put("server_time", serverTime)
         }
     }
 

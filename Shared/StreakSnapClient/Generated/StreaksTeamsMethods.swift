@@ -16,9 +16,11 @@ extension Streaks {
         ///   - circleID: `circle_id`.
         ///   - mood: 1 to 10; private to the caller.
         ///   - energy: `energy`.
-        ///   - checkInTime: When it happened by the client's clock; the time of receipt when absent (SD-2).
+        ///   - checkInTime: When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
+        ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CAPTURED_IN_FUTURE`, `NOT_FOUND`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
         public func checkInToCircle(
             circleID: CircleID,

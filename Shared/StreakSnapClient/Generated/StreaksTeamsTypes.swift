@@ -49,7 +49,9 @@ extension Streaks {
         public var mood: Int?
         /// `energy`.
         public var energy: Int?
-        /// When it happened by the client's clock; the time of receipt when absent (SD-2).
+        /// When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
+        /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var checkInTime: Date?
 
         /// The given fields set, the others unset.
@@ -97,9 +99,14 @@ extension Streaks {
         public var quorum: Int
         /// A celebrated count that this check-in reached; 0: none.
         public var milestone: Int
+        /// `check_in_time` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+        /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+        public var capturedAtIgnored: Bool
+        /// When the server received it.
+        public var serverTime: Date?
 
         /// The given fields set, the others unset.
-        public init(circleID: CircleID, date: CalendarDate, counted: Bool = false, dateCompleted: Bool = false, currentCount: Int = 0, contributed: Int = 0, quorum: Int = 0, milestone: Int = 0) {
+        public init(circleID: CircleID, date: CalendarDate, counted: Bool = false, dateCompleted: Bool = false, currentCount: Int = 0, contributed: Int = 0, quorum: Int = 0, milestone: Int = 0, capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
             self.circleID = circleID
             self.date = date
             self.counted = counted
@@ -108,6 +115,8 @@ extension Streaks {
             self.contributed = contributed
             self.quorum = quorum
             self.milestone = milestone
+            self.capturedAtIgnored = capturedAtIgnored
+            self.serverTime = serverTime
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -121,6 +130,8 @@ extension Streaks {
             self.contributed = try json.value("contributed", or: 0)
             self.quorum = try json.value("quorum", or: 0)
             self.milestone = try json.value("milestone", or: 0)
+            self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
+            self.serverTime = try json.optional("server_time")
         }
 
         /// Writes JSON without what is unset.
@@ -134,6 +145,8 @@ extension Streaks {
             try json.put("contributed", contributed)
             try json.put("quorum", quorum)
             try json.put("milestone", milestone)
+            try json.put("captured_at_ignored", capturedAtIgnored)
+            try json.put("server_time", serverTime)
         }
     }
 

@@ -28,9 +28,11 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - type: `type`.
-        ///   - capturedAt: When it happened by the client's clock; now when absent (SD-2).
+        ///   - capturedAt: When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
+        ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CAPTURED_IN_FUTURE`, `STREAK_NOT_ACTIVE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `STREAK_NOT_ACTIVE`.
         @discardableResult
         public func recordActivity(
             type: String,

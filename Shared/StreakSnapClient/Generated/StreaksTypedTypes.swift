@@ -268,7 +268,9 @@ extension Streaks {
     public struct RecordActivityRequest: Codable, Hashable, Sendable {
         /// `type`.
         public var type: String
-        /// When it happened by the client's clock; now when absent (SD-2).
+        /// When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
+        /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
+        /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var capturedAt: Date?
 
         /// The given fields set, the others unset.
@@ -304,14 +306,21 @@ extension Streaks {
         public var coinsEarned: Int
         /// Counts reached by it, the highest last.
         public var milestones: [Streaks.TypedMilestone]
+        /// `captured_at` was not believed, and the time of receipt decided the date: it was more than 15 minutes ahead of the server's
+        /// clock, more than 48 hours behind it, or came more than 6 hours after the end of its date (SD-2).
+        public var capturedAtIgnored: Bool
+        /// When the server received it.
+        public var serverTime: Date?
 
         /// The given fields set, the others unset.
-        public init(streak: Streaks.TypedStreak, date: CalendarDate, alreadyRecorded: Bool = false, coinsEarned: Int = 0, milestones: [Streaks.TypedMilestone] = []) {
+        public init(streak: Streaks.TypedStreak, date: CalendarDate, alreadyRecorded: Bool = false, coinsEarned: Int = 0, milestones: [Streaks.TypedMilestone] = [], capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
             self.streak = streak
             self.date = date
             self.alreadyRecorded = alreadyRecorded
             self.coinsEarned = coinsEarned
             self.milestones = milestones
+            self.capturedAtIgnored = capturedAtIgnored
+            self.serverTime = serverTime
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -322,6 +331,8 @@ extension Streaks {
             self.alreadyRecorded = try json.value("already_recorded", or: false)
             self.coinsEarned = try json.value("coins_earned", or: 0)
             self.milestones = try json.value("milestones", or: [])
+            self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
+            self.serverTime = try json.optional("server_time")
         }
 
         /// Writes JSON without what is unset.
@@ -332,6 +343,8 @@ extension Streaks {
             try json.put("already_recorded", alreadyRecorded)
             try json.put("coins_earned", coinsEarned)
             try json.put("milestones", milestones)
+            try json.put("captured_at_ignored", capturedAtIgnored)
+            try json.put("server_time", serverTime)
         }
     }
 

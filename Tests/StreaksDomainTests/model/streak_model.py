@@ -401,14 +401,12 @@ class Model:
     def contribute(self, now, user, captured):
         if self.stays.get(user, [(None, now)])[-1][1] is not None:
             raise Refused("NOT_A_MEMBER")
-        if captured is not None and captured > now + 300:
-            raise Refused("CAPTURED_IN_FUTURE")
         if self.ended is not None:
             raise Refused("STREAK_NOT_ACTIVE")
         if self.mutual and self.offs:
             raise Refused("STREAK_NOT_ACTIVE")
         d = today = self.date_of(user, now)
-        if captured is not None:
+        if captured is not None and now - 48 * HOUR <= captured <= now + 900:
             c = self.date_of(user, captured)
             if self.first[user] <= c < today and (user, c) not in self.posts:
                 if now <= self.over_for(user, c) + 6 * HOUR:
@@ -770,7 +768,7 @@ def random_case(r, index, kind=None):
                     add(dict(at=show(now), contribute=user))
         at, chance = show(now), r.random()
         if chance < 0.12:
-            captured = now - r.choice([-301, -300, 60, HOUR, 4 * HOUR, 8 * HOUR, 26 * HOUR, 50 * HOUR])
+            captured = now - r.choice([-901, -900, 60, HOUR, 4 * HOUR, 8 * HOUR, 26 * HOUR, 50 * HOUR])
             add(dict(at=at, contribute=r.choice(model.users), captured_at=show(captured)))
         elif chance < 0.30 and travels:
             add(dict(at=at, zone={r.choice(model.users): r.choice(pool)}))

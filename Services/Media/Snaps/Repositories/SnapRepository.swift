@@ -11,8 +11,11 @@ struct SnapRepository: Sendable {
     }
 
     /// A snap that is counted, and which streaks show it for whose date.
+    ///
+    /// - Parameter capturedAt: as far as the client's clock is believed.
     func insert(
         _ operation: SnapOperation,
+        capturedAt: Instant,
         isOnTime: Bool,
         dates: [(StreakID, CalendarDate)],
         _ sql: Transaction
@@ -21,7 +24,7 @@ struct SnapRepository: Sendable {
             """
             INSERT INTO snap (id, user_id, caption, prompt_id, captured_at, posted_at, on_time, display_key, thumbnail_key, width, height)
             VALUES (\(operation.id), \(operation.user), \(operation.caption), \(operation.promptID),
-                \(operation.capturedAt ?? operation.receivedAt), \(operation.receivedAt), \(isOnTime), \(operation.displayKey),
+                \(capturedAt), \(operation.receivedAt), \(isOnTime), \(operation.displayKey),
                 \(operation.thumbnailKey), \(operation.width), \(operation.height))
             """
         )

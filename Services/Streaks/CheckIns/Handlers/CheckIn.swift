@@ -20,13 +20,14 @@ struct CheckIn: MutationHandler {
                 loading: { [recorder] in try recorder.enqueue(user, receivedAt: received, if: $1.lock.isHeld, $0) },
                 { [recorder] work, queued in
                     let report = TrackingReport(request)
-                    return Self.reply(try await recorder.record(report, of: user, receivedAt: received, by: queued, work))
+                    let recorded = try await recorder.record(report, of: user, receivedAt: received, by: queued, work)
+                    return Self.reply(recorded, receivedAt: received)
                 }
             )
         }
     }
 
-    private static func reply(_ recorded: RecordedReport) -> CheckInReply {
+    private static func reply(_ recorded: RecordedReport, receivedAt: Instant) -> CheckInReply {
         CheckInReply(
             data: CheckInData(
                 streak: recorded.view,
@@ -34,7 +35,11 @@ struct CheckIn: MutationHandler {
                 trackingEntry: recorded.entry
             ),
             message: recorded.isFirst ? nil : "Stats updated! You already completed your check-in today.",
-            meta: CheckInMeta(nextCheckInAvailable: recorded.streak.nextDate)
+            meta: CheckInMeta(
+                nextCheckInAvailable: recorded.streak.nextDate,
+                capturedAtIgnored: recorded.isCaptureIgnored,
+                serverTime: receivedAt
+            )
         )
     }
 }

@@ -32,7 +32,9 @@ struct LogTracking: MutationHandler {
                         streak: recorded.view,
                         milestone: recorded.earned?.view,
                         trackingEntry: recorded.entry,
-                        qualifies: recorded.qualifies
+                        qualifies: recorded.qualifies,
+                        capturedAtIgnored: recorded.isCaptureIgnored,
+                        serverTime: received
                     )
                 }
             )

@@ -105,6 +105,26 @@ enum MemberRepository {
         try await ids(of: user, "status = \(StreakState.Status.broken.stored) AND broken_at >= \(instant)", sql)
     }
 
+    /// The streaks of a kind of a user that stopped at a break, with this date or a later one missed, and not by a decision (SO-9).
+    static func broken(of user: UserID, kind: StreakKind, missing date: CalendarDate, _ sql: some QueryExecutor) async throws
+        -> [StreakID]
+    {
+        let condition: Query = """
+            kind = \(kind.rawValue) AND status = \(StreakState.Status.broken.stored) AND missed_date >= \(date) AND broken_off_at IS NULL
+            """
+        return try await ids(of: user, condition, sql)
+    }
+
+    /// The streaks of a kind of a user of some statuses, and when each began.
+    static func starts(of user: UserID, kind: StreakKind, _ statuses: [StreakState.Status], _ sql: some QueryExecutor) async throws
+        -> [(id: StreakID, startedAt: Instant)]
+    {
+        let condition: Query = "kind = \(kind.rawValue) AND status = ANY(\(statuses.map(\.stored)))"
+        return try await sql.query("SELECT id, started_at FROM (\(rows(of: user, condition))) AS mine").map { row in
+            (try row.get(at: 0), try row.get(at: 1))
+        }
+    }
+
     /// The streaks of a kind that all of these users share, ended ones too.
     static func shared(_ kind: StreakKind, by users: [UserID], _ sql: some QueryExecutor) async throws -> [StreakID] {
         guard let first = users.first else { return [] }

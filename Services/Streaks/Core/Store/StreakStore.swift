@@ -65,6 +65,20 @@ package struct StreakStore: Sendable {
         try await MemberRepository.streaks(of: user, kinds: kinds, [.active], sql)
     }
 
+    /// The running streaks of a kind of a user, and when each began.
+    package func startsOfActive(of user: UserID, kind: StreakKind, _ sql: some QueryExecutor) async throws
+        -> [(id: StreakID, startedAt: Instant)]
+    {
+        try await MemberRepository.starts(of: user, kind: kind, [.active], sql)
+    }
+
+    /// The streaks of a kind of a user that stopped at a break for which this date, or a later one, was missed: they were active on it.
+    package func brokenIDs(of user: UserID, kind: StreakKind, missing date: CalendarDate, _ sql: some QueryExecutor) async throws
+        -> [StreakID]
+    {
+        try await MemberRepository.broken(of: user, kind: kind, missing: date, sql)
+    }
+
     /// Those of them whose date is due.
     package func activeIDs(of user: UserID, kinds: [StreakKind], dueBy now: Instant, _ sql: some QueryExecutor) async throws
         -> [StreakID]

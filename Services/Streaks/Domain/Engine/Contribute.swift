@@ -24,7 +24,6 @@ extension StreakLedger {
     ) throws(ServiceError) -> CalendarDate {
         let now = state.asOf
         guard let author = participant(user), author.isPresent else { throw .notAMember }
-        if let capturedAt, capturedAt > receivedAt + policy.clockTolerance { throw .capturedInFuture }
         if let endedAt, receivedAt >= endedAt { throw .notActive }
         if policy.onBreak == .stop, let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
         let date = try creditedDate(author, receivedAt, capturedAt, policy, state)
@@ -152,15 +151,35 @@ extension FoldPass {
     }
 }
 
+/// What the times of a contribution claim, whatever any ledger holds (SD-1, SD-2).
+public struct CaptureClaim: Hashable, Sendable {
+    /// The author's date: that of the client's clock while it is believed, else that of the receipt. A repeat within the tolerance claims the same
+    /// date again.
+    public let date: CalendarDate
+    /// When it happened, as far as that is believed, never after the receipt.
+    public let at: Instant
+    /// The client's clock is not believed, and the time of receipt counts: it is too far ahead, or behind what may still come.
+    public let isCaptureIgnored: Bool
+}
+
 extension ZoneHistory {
-    /// The author's date that a contribution claims by its times alone, whatever any ledger holds: that of the client's clock while it is
-    /// tolerated, else that of the receipt (SD-1, SD-2). A repeat within the tolerance claims the same date again.
-    public func dateClaimed(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
+    /// What a contribution of this clock claims.
+    public func claim(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CaptureClaim {
         let zones = made(by: receivedAt)
         let today = zones.date(at: receivedAt)
-        guard let captured = capturedAt.map(zones.date(at:)), captured < today,
-            receivedAt <= zones.end(of: captured) + policy.lateTolerance
-        else { return today }
-        return captured
+        guard let capturedAt else { return CaptureClaim(date: today, at: receivedAt, isCaptureIgnored: false) }
+        let date = zones.date(at: min(capturedAt, receivedAt))
+        let isLate = date < today && receivedAt > zones.end(of: date) + policy.lateTolerance
+        if isLate || capturedAt > receivedAt + policy.clockTolerance || capturedAt < receivedAt - policy.oldestCapture {
+            return CaptureClaim(date: today, at: receivedAt, isCaptureIgnored: true)
+        }
+        // What was captured before travelling west may lie on a later date than the present one: that one counts.
+        guard date <= today else { return CaptureClaim(date: today, at: receivedAt, isCaptureIgnored: false) }
+        return CaptureClaim(date: date, at: min(capturedAt, receivedAt), isCaptureIgnored: false)
+    }
+
+    /// The date of `claim`.
+    public func dateClaimed(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
+        claim(receivedAt: receivedAt, capturedAt: capturedAt, policy).date
     }
 }

@@ -2,7 +2,8 @@ public import Kernel
 
 /// What can happen to a streak.
 public enum StreakCommand: Hashable, Sendable {
-    /// A snap, check-in or activity. `receivedAt` decides the date (SD-1), `capturedAt` is the client's claim (SD-2).
+    /// A snap, check-in or activity. `receivedAt` decides the date (SD-1), `capturedAt` is the client's claim (SD-2): one that is too far ahead or too
+    /// old is ignored.
     case contribute(UserID, receivedAt: Instant, capturedAt: Instant?)
     /// A recovery token, after the break or in advance (RC-2, RC-3). Whether there is a token is billing's to say. `receivedAt` decides
     /// whether it was in time, however late it is done; nil: now.
@@ -138,7 +139,7 @@ extension StreakLedger {
     /// - Parameters:
     ///   - now: when it is written to the ledger; never earlier than any earlier command's.
     ///   - settledAt: when effects were last emitted; nil: the start. What was due since then is among the effects.
-    /// - Throws: the refusal: `NOT_A_MEMBER`, `CAPTURED_IN_FUTURE`, `ALREADY_POSTED`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`,
+    /// - Throws: the refusal: `NOT_A_MEMBER`, `ALREADY_POSTED`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`,
     ///   `RECOVERY_ALREADY_USED`, `RECOVERY_WINDOW_EXPIRED`, `PAUSE_NOT_ALLOWED`, `ALREADY_PAUSED`, `PAUSE_TOO_LONG`,
     ///   `PAUSE_NEEDS_CHECK_IN`, `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `FREEZE_TOO_LATE`, `MAX_FREEZES_REACHED`,
     ///   `STREAK_TOO_SHORT`, `REPAIR_WINDOW_EXPIRED`, `REPAIR_COOLDOWN_ACTIVE`, `DATE_NOT_MISSED`, `RUNS_DO_NOT_JOIN`,
@@ -237,11 +238,6 @@ extension ServiceError {
     static let notAMember = ServiceError(.permissionDenied, "NOT_A_MEMBER", "You are not part of this streak.")
     static let notActive = ServiceError(.failedPrecondition, "STREAK_NOT_ACTIVE", "This streak is not active.")
     static let alreadyPosted = ServiceError(.alreadyExists, "ALREADY_POSTED", "You have already posted for this date.")
-    static let capturedInFuture = ServiceError(
-        .invalidArgument,
-        "CAPTURED_IN_FUTURE",
-        "The capture time lies in the future; check the device's clock."
-    )
     static let notBroken = ServiceError(
         .failedPrecondition,
         "STREAK_NOT_BROKEN",

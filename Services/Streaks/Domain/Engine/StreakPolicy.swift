@@ -123,8 +123,10 @@ public struct StreakPolicy: Hashable, Sendable {
     public var beginsWithActivity = false
     /// How long after a date's end its late contributions still arrive, the end included (SD-2).
     public var lateTolerance: Interval = .hours(6)
-    /// How far a client's clock may run ahead (SD-2).
-    public var clockTolerance: Interval = .minutes(5)
+    /// How far a client's clock may run ahead: within it a capture is taken as now (SD-2).
+    public var clockTolerance: Interval = .minutes(15)
+    /// What is older is not believed, whatever its date (SD-2).
+    public var oldestCapture: Interval = .hours(48)
     /// A date shown for less than this is not missed (SD-3).
     public var hardlySeen: Interval = .hours(12)
     /// A date that lost more than this to outages is neutral (SD-7).

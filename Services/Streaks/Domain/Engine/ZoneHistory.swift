@@ -74,7 +74,7 @@ public struct ZoneHistory: Hashable, Sendable {
 
     /// The date this clock shows at `instant` before any change of that very instant: the first date of who starts then. Where a change
     /// was not known yet, the earlier one of the two: what was credited to it counts.
-    func firstDate(at instant: Instant) -> CalendarDate {
+    public func firstDate(at instant: Instant) -> CalendarDate {
         let date = (entries.last { $0.since < instant } ?? entries[0]).zone.date(at: instant)
         guard entries.count > 1 else { return date }
         return min(date, (entries.last { $0.since < instant && $0.recordedAt <= instant } ?? entries[0]).zone.date(at: instant))

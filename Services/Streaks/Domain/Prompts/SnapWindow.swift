@@ -60,10 +60,8 @@ public struct SnapWindow: Hashable, Sendable {
         _ zones: ZoneHistory,
         _ policy: StreakPolicy
     ) -> Bool {
-        let date = zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
-        let known = zones.made(by: receivedAt)
-        let believed = capturedAt.flatMap { known.date(at: $0) == date ? $0 : nil } ?? receivedAt
-        return isOnTime(believed, startHour: startHour, in: known.zone(at: believed))
+        let at = zones.claim(receivedAt: receivedAt, capturedAt: capturedAt, policy).at
+        return isOnTime(at, startHour: startHour, in: zones.made(by: receivedAt).zone(at: at))
     }
 
     /// When the push of the day is sent: a minute of the window that differs from user to user and from date to date, and is the same

@@ -51,16 +51,6 @@ extension StreakLedger {
     /// A team's members now, in the order of their ids.
     public var presentMembers: [UserID] { participants.filter(\.isPresent).map(\.user) }
 
-    /// The date that a check-in claims by its times, whatever the ledger holds (SD-1, SD-2).
-    ///
-    /// - Parameter zones: the author's.
-    /// - Throws: `CAPTURED_IN_FUTURE`.
-    public static func claimedDate(receivedAt: Instant, capturedAt: Instant?, _ zones: ZoneHistory) throws(ServiceError)
-        -> CalendarDate
-    {
-        if let capturedAt, capturedAt > receivedAt + StreakPolicy.team.clockTolerance { throw .capturedInFuture }
-        return zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, .team)
-    }
 }
 
 /// When a circle is notified that its streak may break (NO-5): once a date, 3 hours before it is over for every member.

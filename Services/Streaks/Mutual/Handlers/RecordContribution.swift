@@ -20,6 +20,7 @@ struct RecordContribution: MutationHandler {
         return try await mutations.once(operation: operation, of: user, context, request) { [writer, snapWindow] work in
             let clock = try await ZoneRepository.clocks(of: [user], work.sql)[user] ?? UserClock()
             let onTime = clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt)
+            let claim = clock.zones.claim(receivedAt: received, capturedAt: request.capturedAt, .mutual)
             let stored = try await writer.store.lock(ids, work.sql).filter { $0.row.kind == .mutual && $0.hasMember(user) }
             var outcomes: [StreakID: ContributionOutcome] = [:]
             if snapWindow == .enforce, !onTime {
@@ -37,7 +38,14 @@ struct RecordContribution: MutationHandler {
                 }
             }
             let all = ids.map { outcomes[$0] ?? ContributionOutcome(streakID: $0, refused: "NOT_A_MEMBER") }
-            return .success(RecordContributionReply(outcomes: all, onTime: onTime))
+            return .success(
+                RecordContributionReply(
+                    outcomes: all,
+                    onTime: onTime,
+                    capturedAt: claim.at,
+                    capturedAtIgnored: claim.isCaptureIgnored
+                )
+            )
         }
     }
 

@@ -49,13 +49,13 @@ struct CheckInToCircle: MutationHandler {
                     energy: request.energy
                 )
             )
-            return CircleCheckInReply(circle.id, outcome)
+            return CircleCheckInReply(circle.id, outcome, receivedAt: received)
         }
     }
 }
 
 extension CircleCheckInReply {
-    fileprivate init(_ circle: CircleID, _ outcome: TeamCheckIns.Outcome) {
+    fileprivate init(_ circle: CircleID, _ outcome: TeamCheckIns.Outcome, receivedAt: Instant) {
         let effects = outcome.change?.change.effects ?? []
         let milestone = effects.compactMap { effect -> Int? in
             if case .milestone(let count, _, _, _) = effect { return count }
@@ -69,7 +69,9 @@ extension CircleCheckInReply {
             currentCount: Int32(outcome.count),
             contributed: Int32(outcome.team?.present ?? 0),
             quorum: Int32(outcome.team?.quorum ?? 2),
-            milestone: Int32(milestone ?? 0)
+            milestone: Int32(milestone ?? 0),
+            capturedAtIgnored: outcome.isCaptureIgnored,
+            serverTime: receivedAt
         )
     }
 }

@@ -31,12 +31,13 @@ struct RecordActivity: MutationHandler {
                 work
             )
             let rewards = try await TypedRewards.of(recorded.change.map { [$0] } ?? [], work)
-            return try await Self.reply(recorded, type, user, rewards, work)
+            return try await Self.reply(recorded, receivedAt: received, type, user, rewards, work)
         }
     }
 
     private static func reply(
         _ recorded: Activities.Recorded,
+        receivedAt: Instant,
         _ type: TypedType,
         _ user: UserID,
         _ rewards: [TypedRewards],
@@ -62,7 +63,9 @@ struct RecordActivity: MutationHandler {
             date: recorded.date,
             alreadyRecorded: recorded.change == nil,
             coinsEarned: Int32(rewards.reduce(0) { $0 + $1.coins }),
-            milestones: rewards.compactMap(\.milestone).map { TypedMilestone($0, count: recorded.state.count) }
+            milestones: rewards.compactMap(\.milestone).map { TypedMilestone($0, count: recorded.state.count) },
+            capturedAtIgnored: recorded.isCaptureIgnored,
+            serverTime: receivedAt
         )
     }
 }
