@@ -330,9 +330,9 @@ let testTargets: [Target] = [
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests("CryptographyTests", ["Cryptography", "Kernel", "Processes", "TestSupport", "exit-victim"]),
+    tests("CryptographyTests", ["Cryptography", "Kernel", "Processes", "TestSupport", "CMalloc", "exit-victim"]),
     program("exit-victim", "Helpers/exit-victim", ["Cryptography"]),
-    tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", "Cryptography"]),
+    tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", "Cryptography", "CMalloc"]),
     tests("PersonalDataTests", all("Service") + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", "HTTPServer"] + nio),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),

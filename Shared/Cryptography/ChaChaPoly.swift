@@ -59,9 +59,9 @@ public enum ChaChaPoly {
         guard let size = Int32(exactly: input.count), let contextSize = Int32(exactly: context.count) else {
             throw CryptographyError(description: "a sealed message has at most 2 GiB")
         }
-        let cipher = EVP_CIPHER_CTX_new()
-        defer { EVP_CIPHER_CTX_free(cipher) }
         return try OpenSSL.attempt(encrypts ? "seal" : "open") {
+            guard let cipher = EVP_CIPHER_CTX_new() else { return nil }
+            defer { EVP_CIPHER_CTX_free(cipher) }
             var written = Int32(0)
             let isReady = key.withBytes { key in
                 let key = key.bindMemory(to: UInt8.self).baseAddress

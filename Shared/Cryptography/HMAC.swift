@@ -38,8 +38,8 @@ private final class KeyedHash: @unchecked Sendable {
     /// Bytes of a block of SHA-1 and of SHA-256.
     private static let block = 64
 
-    private let inner = EVP_MD_CTX_new()
-    private let outer = EVP_MD_CTX_new()
+    private let inner = OpenSSL.makeHash()
+    private let outer = OpenSSL.makeHash()
 
     init(_ algorithm: OpaquePointer?, key: some Collection<UInt8>) {
         withUnsafeTemporaryAllocation(byteCount: Self.block, alignment: 1) { pad in
@@ -65,7 +65,7 @@ private final class KeyedHash: @unchecked Sendable {
 
     /// - Parameter code: room for a hash.
     func write(codeFor message: some Collection<UInt8>, to code: UnsafeMutablePointer<UInt8>) {
-        let hash = EVP_MD_CTX_new()
+        let hash = OpenSSL.makeHash()
         defer { EVP_MD_CTX_free(hash) }
         var length = UInt32(0)
         withBytes(of: message) { message in

@@ -15,7 +15,7 @@ final class Key: @unchecked Sendable {
     static func readPrivate(pem: String) -> Key? {
         var text = pem
         return text.withUTF8 { text in
-            let file = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count))
+            guard let file = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return nil }
             defer { BIO_free(file) }
             // Without this function OpenSSL would ask at the terminal for the password of an encrypted key.
             return PEM_read_bio_PrivateKey(file, nil, { _, _, _, _ in -1 }, nil).map(Key.init)
@@ -24,7 +24,7 @@ final class Key: @unchecked Sendable {
 
     /// PKCS #8 in PEM.
     func writePrivate() -> String? {
-        let file = BIO_new(BIO_s_mem())
+        guard let file = BIO_new(BIO_s_mem()) else { return nil }
         defer { BIO_free(file) }
         guard PEM_write_bio_PKCS8PrivateKey(file, pointer, nil, nil, 0, nil, nil) == 1 else { return nil }
         let count = BIO_ctrl_pending(file)
@@ -42,8 +42,8 @@ final class Key: @unchecked Sendable {
     /// Whether the public part is what the algorithm allows.
     var isPublicPartSound: Bool { check(EVP_PKEY_public_check) }
 
-    private func check(_ check: (OpaquePointer?) -> Int32) -> Bool {
-        let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil)
+    private func check(_ check: (OpaquePointer) -> Int32) -> Bool {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }
         return check(context) == 1
     }
@@ -70,7 +70,7 @@ final class Key: @unchecked Sendable {
 
     /// A signature over the SHA-256 of a message; with RSA by PKCS #1 v1.5.
     func signature(of message: some Collection<UInt8>) -> [UInt8]? {
-        let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil)
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return nil }
         defer { EVP_PKEY_CTX_free(context) }
         var length = Int(EVP_PKEY_get_size(pointer))
         guard EVP_PKEY_sign_init(context) == 1, setUp(context), length > 0 else { return nil }
@@ -81,7 +81,7 @@ final class Key: @unchecked Sendable {
 
     /// Whether it has made a signature, as `signature` makes them.
     func hasMade(_ signature: [UInt8], of message: some Collection<UInt8>) -> Bool {
-        let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil)
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }
         guard EVP_PKEY_verify_init(context) == 1, setUp(context) else { return false }
         let hash = Array(SHA256.hash(data: message))
@@ -89,7 +89,7 @@ final class Key: @unchecked Sendable {
     }
 
     /// What RSA has to be told. ECDSA needs no name of the hash, and would take half as long again to look for it.
-    private func setUp(_ context: OpaquePointer?) -> Bool {
+    private func setUp(_ context: OpaquePointer) -> Bool {
         EVP_PKEY_get_base_id(pointer) != EVP_PKEY_RSA
             || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
                 && EVP_PKEY_CTX_set_signature_md(context, OpenSSL.sha256) == 1

@@ -25,6 +25,13 @@ enum OpenSSL {
         throw CryptographyError(description: "OpenSSL could not \(task)\(reason)")
     }
 
+    /// Room for a hash that is computed; the caller frees it.
+    static func makeHash() -> OpaquePointer? {
+        let hash = EVP_MD_CTX_new()
+        require(hash != nil)
+        return hash
+    }
+
     /// Stops the process when something failed that fails only without memory or with a broken library: a wrong hash must not be used.
     static func require(_ isDone: Bool) { precondition(isDone, "OpenSSL has no memory left, or lacks an algorithm") }
 }

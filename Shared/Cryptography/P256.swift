@@ -123,10 +123,11 @@ public enum P256 {
     }
 
     private static func decoded(_ signature: [UInt8]) -> [UInt8]? {
-        let pair = signature.withUnsafeBufferPointer { bytes in
+        let made = signature.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
             return d2i_ECDSA_SIG(nil, &start, bytes.count)
         }
+        guard let pair = made else { return nil }
         defer { ECDSA_SIG_free(pair) }
         var bytes = [UInt8](repeating: 0, count: 2 * size)
         let isWhole = bytes.withUnsafeMutableBufferPointer { bytes in

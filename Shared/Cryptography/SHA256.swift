@@ -44,7 +44,7 @@ public struct SHA256: ~Copyable, @unchecked Sendable {
 
     /// A hash of nothing yet.
     public init() {
-        context = EVP_MD_CTX_new()
+        context = OpenSSL.makeHash()
         start()
     }
 

@@ -1,3 +1,4 @@
+import CMalloc
 import Cryptography
 import Kernel
 import TestSupport
@@ -44,7 +45,7 @@ struct ForgedTokenTests {
         for header in [
             "{\"alg\":\"ES256\",\"kid\":\"KID\"}", "{\"kid\":\"KID\",\"typ\":\"JWT\",\"alg\":\"ES256\"}",
             "\n{ \"alg\" : \"ES256\", \"kid\" : \"KID\", \"x5c\": [\"a\", 1, {}], \"cty\": null }\r\n",
-            "{\"\\u0061lg\":\"ES\\u0032\u0035\u0036\",\"kid\":\"KID\"}",
+            "{\"\\u0061lg\":\"ES\\u0032\\u0035\\u0036\",\"kid\":\"KID\"}",
         ] {
             #expect(try isAccepted(signed(header: header)), "\(header)")
         }
@@ -59,8 +60,10 @@ struct ForgedTokenTests {
         "{\"alg\":\"ES256\",\"alg\":\"none\",\"kid\":\"KID\"}", "{\"alg\":\"ES256\",\"alg\":\"ES256\",\"kid\":\"KID\"}",
         "{\"alg\":\"ES256\",\"kid\":\"x\",\"kid\":\"KID\"}", "{\"alg\":\"ES256\",\"kid\":\"KID\",\"\\u006bid\":\"x\"}",
         "{\"alg\":\"ES256\",\"kid\":\"KID\",\"crit\":[\"exp\"],\"exp\":1}", "{\"alg\":\"ES256\",\"kid\":\"KID\",\"crit\":[]}",
-        "{\"alg\":\"ES256\",\"kid\":\"KID\",\"crit\":null}", "{\"alg\":\"ES256\",\"kid\":\"KID\",\"b64\":false,\"crit\":[\"b64\"]}",
-        "{\"alg\":\"ES256\",\"kid\":\"KID\"} x", "{\"alg\":\"ES256\",\"kid\":\"KID\"", "[\"ES256\"]", "\"ES256\"", "", "{}", "null",
+        "{\"alg\":\"ES256\",\"kid\":\"KID\",\"crit\":null}",
+        "{\"alg\":\"ES256\",\"kid\":\"KID\",\"b64\":false,\"crit\":[\"b64\"]}",
+        "{\"alg\":\"ES256\",\"kid\":\"KID\"} x", "{\"alg\":\"ES256\",\"kid\":\"KID\"", "[\"ES256\"]", "\"ES256\"", "", "{}",
+        "null",
         "{\"alg\":\"ES256\",\"kid\":\"KID\",\"x\":[[[[[[[[[[1]]]]]]]]]]}", "{\"alg\":\"ES256\",\"kid\":\"KID\",\"x\":\"\u{0}\"}",
     ])
     func `with another header are refused, whoever signed them`(header: String) throws {
@@ -71,8 +74,10 @@ struct ForgedTokenTests {
         let header = "{\"alg\":\"ES256\",\"kid\":\"KID\"}"
         for (old, new) in [
             ("\"streaksnap\"", "\"Streaksnap\""), ("streaksnap-api", "streaksnap"), ("\"role\":\"user\"", "\"role\":\"root\""),
-            ("\"role\":\"user\"", "\"role\":null"), ("1700000900", "\"1700000900\""), ("1700000900", "1e300"), ("1700000900", "null"),
-            ("\"iat\":1700000000,", ""), ("\"email\":\"\",", ""), ("\(UserID(high: 1, low: 2))", "x"), ("{", "["), ("}", "}}"), ("}", ""),
+            ("\"role\":\"user\"", "\"role\":null"), ("1700000900", "\"1700000900\""), ("1700000900", "1e300"),
+            ("1700000900", "null"),
+            ("\"iat\":1700000000,", ""), ("\"email\":\"\",", ""), ("\(UserID(high: 1, low: 2))", "x"), ("{", "["), ("}", "}}"),
+            ("}", ""),
         ] {
             let claims = Self.claims.replacing(old, with: new)
             #expect(claims != Self.claims)
@@ -86,8 +91,10 @@ struct ForgedTokenTests {
         #expect(isAccepted(good))
         let parts = good.split(separator: ".").map(String.init)
         var wrong = [
-            good + ".", "." + good, good + "." + parts[2], parts[0] + "." + good, parts[0] + "." + parts[2], parts[0] + ".." + parts[2],
-            parts[0] + "." + parts[1] + ".", parts[0] + "." + parts[1], good + "=", good + "==", good + "\n", " " + good, good + " ",
+            good + ".", "." + good, good + "." + parts[2], parts[0] + "." + good, parts[0] + "." + parts[2],
+            parts[0] + ".." + parts[2],
+            parts[0] + "." + parts[1] + ".", parts[0] + "." + parts[1], good + "=", good + "==", good + "\n", " " + good,
+            good + " ",
             good + "\u{0}", good.replacing(".", with: "。"), good + String(repeating: ".", count: 3_000), good + "A", good + "AA",
             parts[0] + "\u{301}." + parts[1] + "." + parts[2], parts[0] + "\n." + parts[1] + "." + parts[2],
         ]
@@ -112,11 +119,13 @@ struct ForgedTokenTests {
         let (r, s) = (Array(good.prefix(32)), Array(good.suffix(32)))
         let (zero, ones) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 255, count: 32))
         let order: [UInt8] = [
-            255, 255, 255, 255, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 188, 230, 250, 173, 167, 23, 158, 132, 243, 185,
+            255, 255, 255, 255, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 188, 230, 250, 173, 167, 23, 158, 132, 243,
+            185,
             202, 194, 252, 99, 37, 81,
         ]
         var wrong = [
-            [], zero + zero, r + zero, zero + s, ones + ones, r + ones, ones + s, order + order, r + order, order + s, s + r, r, r + r,
+            [], zero + zero, r + zero, zero + s, ones + ones, r + ones, ones + s, order + order, r + order, order + s, s + r, r,
+            r + r,
             [0] + good, good + [0], [0] + r + [0] + s, [0x30, 68, 2, 32] + r + [2, 32] + s,
         ]
         wrong += (0..<64).map { Array(good.prefix($0)) }
@@ -160,12 +169,14 @@ struct ForgedTokenTests {
 
     @Test func `by the thousand leave no memory behind`() throws {
         let input = encoded("{\"alg\":\"ES256\",\"kid\":\"\(kid)\"}") + "." + encoded(Self.claims) + "."
-        let wrong = ["", "a.b.c", input, input + Base64URL.encode([UInt8](repeating: 0, count: 64)), input + Base64URL.encode([1, 2, 3])]
+        let wrong = [
+            "", "a.b.c", input, input + Base64URL.encode([UInt8](repeating: 0, count: 64)), input + Base64URL.encode([1, 2, 3]),
+        ]
         // Other tests use memory meanwhile, but not more each time.
         let growth = (0..<8).map { _ in
-            let before = HeapMemory.used
+            let before = Int(mallinfo2().uordblks)
             for _ in 0..<4_000 { for wrong in wrong where isAccepted(wrong) { Issue.record("accepted") } }
-            return HeapMemory.used - before
+            return Int(mallinfo2().uordblks) - before
         }
         #expect(growth.min() ?? 0 < 200_000, "bytes for each 20,000 failures: \(growth)")
     }

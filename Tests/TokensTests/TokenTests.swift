@@ -38,7 +38,7 @@ struct TokenTests {
         do {
             _ = try verifier.verify(text)
             return "accepted"
-        } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+        } catch { return error.reason }
     }
 
     private func base64URL(_ data: some Sequence<UInt8>) -> String { Base64URL.encode(Array(data)) }
@@ -83,8 +83,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `of an older key count while it is published, and not afterwards, although they were verified before`() throws
-    {
+    @Test func `of an older key count while it is published, and not afterwards, although they were verified before`() throws {
         let (old, new) = (try TokenSigner.makeKey(), try TokenSigner.makeKey())
         let before = try TokenSigner(pemKeys: [old])
         let after = try TokenSigner(pemKeys: [old, new])
@@ -155,7 +154,8 @@ struct TokenTests {
         #expect(reason(verifier, unsigned) == "INVALID_TOKEN")
         // The public key is no secret: it must not work as one.
         let point = key.publicKey.x + key.publicKey.y
-        let jwk = "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(base64URL(key.publicKey.x))\",\"y\":\"\(base64URL(key.publicKey.y))\"}"
+        let jwk =
+            "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(base64URL(key.publicKey.x))\",\"y\":\"\(base64URL(key.publicKey.y))\"}"
         let pkcs = try await run("openssl", ["pkey", "-pubout"], input: Array(pem.utf8)).output
         for secret in [pkcs, pkcs.dropLast(), point, [4] + point, Array(jwk.utf8)] {
             for name in ["HS256", "ES256"] {
