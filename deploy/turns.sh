@@ -52,7 +52,7 @@ turns() {
     # Each of these starts a system of its own, …
     local own='Alert|BareDebian|BlobCheck|BlockWalk|Bucket|CheckInShape|CheckInYear|ClientJourney|ClientYear|ClockKill|ForeignService|HabitJourney'
     own+='|HabitYear|LargeVideo|Linkage|Log|LostDisk|Manifest|MoneyCrash|Month|Observation|PlaceDay|Plan|PowerUpCrash|ProviderAway'
-    own+='|OwnService|PurchaseCrash|PushCrash|PushJourney|RateLimit|Reminder|Restore|Revocation|Scaling|TestEnvironment|Up|Visitor'
+    own+='|OwnService|PurchaseCrash|PushCrash|PushJourney|RateLimit|Reminder|Restore|Revocation|Scaling|TestEnvironment|Up|Upgrade|Visitor'
     # … these share systems whose clock moves or whose processes are killed, and the others share one that stays as it is. A shared system
     # runs until its turn ends, and also one that idles costs some of a processor.
     local moved='Clock|Recover|Restart|Reveal|Termination'

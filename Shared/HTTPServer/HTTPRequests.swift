@@ -24,8 +24,11 @@ public struct HTTPAnswer: Sendable {
 /// replies keep the order of the requests. It waits too while the client does not read the replies that it has: they are kept in memory, and a
 /// client that only asks must not fill that.
 public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
+    /// Parts of requests.
     public typealias InboundIn = HTTPServerRequestPart
+    /// Nothing: it is the last handler.
     public typealias OutboundIn = Never
+    /// Parts of replies.
     public typealias OutboundOut = HTTPServerResponsePart
 
     /// Who decides when a connection ends.
@@ -109,6 +112,7 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         if case .answering = phase { body == nil } else { isStalled }
     }
 
+    /// Takes a part of a request.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) { receive(unwrapInboundIn(data), context) }
 
     private func receive(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
@@ -130,12 +134,14 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    /// Begins the answer to a request whose body has not arrived as a whole.
     public func channelReadComplete(context: ChannelHandlerContext) {
         // The rest of a slow body is awaited by the one who limits the time for that.
         passArriving(context)
         context.fireChannelReadComplete()
     }
 
+    /// Learns that the client sends no more, or that the server stops.
     public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         passArriving(context)
         switch event {
@@ -152,6 +158,7 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    /// Ends the body that arrives, or the connection.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
         passArriving(context)
         if body != nil {

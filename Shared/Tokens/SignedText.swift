@@ -17,7 +17,8 @@ struct SignedText {
     /// nil for anything but three parts with a header that names an algorithm and a key, each once, and asks for nothing else to be understood
     /// (`crit`).
     init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false).map { Substring($0) }
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2]), let fields = try? Self.fields(header), fields["crit"] == nil,
             case .some(.some(let algorithm)) = fields["alg"], case .some(.some(let keyID)) = fields["kid"]

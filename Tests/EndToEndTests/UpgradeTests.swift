@@ -1,6 +1,7 @@
 import Bus
 import DevEnvironment
 import Foundation
+import Kernel
 import Logging
 import Processes
 import TestSupport
@@ -55,7 +56,7 @@ struct UpgradeTests {
             try await home.sql("SELECT count(*) FROM notifications.notification WHERE user_id = '\(tom)'") == "1"
         }
         try await eventually("streaks knows the new zone", within: .seconds(60)) {
-            try await home.sql("SELECT zone FROM streaks.profile_replica WHERE user_id = '\(sam)'") == "Asia/Kathmandu"
+            try await home.sql("SELECT time_zone FROM streaks.profile_replica WHERE user_id = '\(sam)'") == "Asia/Kathmandu"
         }
         try await eventually("every event has left", within: .seconds(60)) {
             let services = ["auth", "social", "streaks", "media", "notifications", "billing"]

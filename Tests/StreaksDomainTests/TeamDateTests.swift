@@ -79,14 +79,13 @@ struct TeamDateTests {
         #expect(TeamReminder.canHelp(date, ledger, at: Self.at("2026-05-01T21:00:00Z")) == [Self.user(1)])
     }
 
-    @Test func `a check-in claims the client's date while it is tolerated`() throws {
-        let zones = ZoneHistory(.utc)
-        func claimed(_ received: String, _ captured: String?) throws -> CalendarDate {
-            try StreakLedger.claimedDate(receivedAt: Self.at(received), capturedAt: captured.map(Self.at), zones)
+    @Test func `a check-in claims the client's date while it is tolerated`() {
+        func claimed(_ received: String, _ captured: String?) -> CalendarDate {
+            ZoneHistory(.utc).dateClaimed(receivedAt: Self.at(received), capturedAt: captured.map(Self.at), .team)
         }
-        #expect(try claimed("2026-05-02T00:10:00Z", "2026-05-01T23:50:00Z") == Self.day("2026-05-01"))
-        #expect(try claimed("2026-05-02T06:00:01Z", "2026-05-01T23:50:00Z") == Self.day("2026-05-02"))
-        #expect(try claimed("2026-05-02T00:10:00Z", nil) == Self.day("2026-05-02"))
-        #expect(throws: ServiceError.self) { _ = try claimed("2026-05-02T00:10:00Z", "2026-05-02T00:15:01Z") }
+        #expect(claimed("2026-05-02T00:10:00Z", "2026-05-01T23:50:00Z") == Self.day("2026-05-01"))
+        #expect(claimed("2026-05-02T06:00:01Z", "2026-05-01T23:50:00Z") == Self.day("2026-05-02"))
+        #expect(claimed("2026-05-02T00:10:00Z", nil) == Self.day("2026-05-02"))
+        #expect(claimed("2026-05-02T23:50:00Z", "2026-05-03T00:10:00Z") == Self.day("2026-05-02"), "too far ahead")
     }
 }

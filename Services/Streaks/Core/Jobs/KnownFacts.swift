@@ -2,7 +2,7 @@ internal import Kernel
 internal import Logging
 internal import Outbox
 internal import Runtime
-package import ServiceRuntime
+internal import ServiceRuntime
 private import Synchronization
 
 /// Up to which instant the facts of other services are known here: zones and accounts of `auth`, plans of `billing`, circles of `social`.

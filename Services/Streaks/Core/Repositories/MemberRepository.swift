@@ -116,9 +116,12 @@ enum MemberRepository {
     }
 
     /// The streaks of a kind of a user of some statuses, and when each began.
-    static func starts(of user: UserID, kind: StreakKind, _ statuses: [StreakState.Status], _ sql: some QueryExecutor) async throws
-        -> [(id: StreakID, startedAt: Instant)]
-    {
+    static func starts(
+        of user: UserID,
+        kind: StreakKind,
+        _ statuses: [StreakState.Status],
+        _ sql: some QueryExecutor
+    ) async throws -> [(id: StreakID, startedAt: Instant)] {
         let condition: Query = "kind = \(kind.rawValue) AND status = ANY(\(statuses.map(\.stored)))"
         return try await sql.query("SELECT id, started_at FROM (\(rows(of: user, condition))) AS mine").map { row in
             (try row.get(at: 0), try row.get(at: 1))
