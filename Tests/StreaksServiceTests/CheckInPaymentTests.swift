@@ -167,6 +167,59 @@ struct CheckInPaymentTests {
         }
     }
 
+    @Test func `a purchase that has become a credit is named by its own price, and pays once for ever`() async throws {
+        try await withCheckIns { life in
+            let value = try await broken(life)
+            let user = life.ann
+            // The store's event was faster than the person: the goods are a credit already.
+            life.store.state.withLock { state in
+                state.purchases["txn"] = (.repair, 1)
+                state.granted.insert("txn")
+            }
+            try await life.world.work.run(trace: "", requestID: "") { try await GoodsStock.give(.repair, to: user, $0.sql) }
+            let repaired = try await life.repair(value, "stripe", token: "txn")
+            #expect(repaired.payment?.amount == 2.99 && repaired.payment?.transactionID == "txn")
+            #expect(try await life.repair(value, "stripe", token: "txn") == repaired, "a repeat")
+            // Another break, weeks later: the old token pays for nothing, and says so.
+            life.clock.advance(by: .days(1))
+            try await life.live(33)
+            for _ in 0..<10 where try await life.status().currentStreak > 0 { try await life.miss(1) }
+            let offer = try #require(try await life.status().repair)
+            #expect(offer.eligible)
+            let refused = await refusal { try await life.repair(offer.brokenStreakValue, "stripe", token: "txn") }
+            #expect(refused?.reason == "PAYMENT_REFUSED" && refused?.details.first?.message == "PURCHASE_ALREADY_USED")
+            #expect(try await life.status().currentStreak == 0)
+        }
+    }
+
+    @Test(arguments: ["coins", "xp", "stripe"])
+    func `completed late after a repair: what was paid comes back as what it was`(method: String) async throws {
+        try await withCheckIns { life in
+            let value = try await broken(life)
+            let missed = try #require(try await life.status().repair?.missedDates.first)
+            life.store.state.withLock { ($0.coins, $0.purchases["txn"]) = (500, (.repair, 1)) }
+            try await life.give(xp: 1_000)
+            let balance = try await life.xp().balance
+            _ = try await life.repair(value, method, token: method == "stripe" ? "txn" : nil, key: "k")
+            // Captured on the missed date, and received before its six hours were over.
+            let streaks = life.world.service.writer
+            try await life.world.work.run(trace: "", requestID: "") { work in
+                let stored = try #require(try await streaks.lockedSolo(.checkIn, of: life.ann, work))
+                let received = Zone.utc.end(of: missed) + .hours(1)
+                try await streaks.apply(
+                    .contribute(life.ann, receivedAt: received, capturedAt: received - .hours(2)),
+                    to: stored,
+                    work
+                )
+            }
+            let coins = try await life.world.events(CoinsEarned.self).filter { $0.cause == "repair_refund" }
+            #expect(coins.map(\.amount) == (method == "coins" ? [500] : []))
+            #expect(try await life.xp().balance == balance)
+            let credits = try await GoodsStock.count(of: .repair, of: life.ann, life.world.database)
+            #expect(credits == (method == "stripe" ? 1 : 0))
+        }
+    }
+
     @Test func `premium repairs once a month for nothing, and coins do too`() async throws {
         try await withCheckIns(isPremium: true) { life in
             let value = try await broken(life)

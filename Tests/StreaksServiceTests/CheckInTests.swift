@@ -15,7 +15,8 @@ struct CheckInTests {
             let first = try await life.checkIn(8, weight: 71.5, feeling: "great")
             #expect(first.streak?.currentStreak == 1 && first.streak?.isFirstCheckInToday == true)
             #expect(first.trackingEntry?.yesterdayFeeling == "great" && first.milestone?.achieved == false)
-            #expect(first.milestone?.rewards?.xp == 10 && first.milestone?.rewards?.badges == ["fresh_start"])
+            #expect(first.milestone?.rewards?.xp == 0 && first.milestone?.rewards?.badges == ["fresh_start"])
+            #expect(first.xpEarned == 10)
             let second = try await life.checkIn(3)
             #expect(second.streak?.isFirstCheckInToday == false && second.milestone == nil)
             #expect(second.trackingEntry?.moodScore == 3 && second.trackingEntry?.weightKg == 71.5)
@@ -55,7 +56,8 @@ struct CheckInTests {
             let seventh = try await life.checkIn()
             #expect(seventh.milestone?.milestoneType == "day_7" && seventh.milestone?.title == "Week Warrior")
             #expect(seventh.milestone?.rewards?.streakFreezes == 2 && seventh.milestone?.rewards?.coins == 50)
-            #expect(seventh.milestone?.rewards?.xp == Int32(10 + 14 + 100), "the check-in, the perfect week, the milestone")
+            #expect(seventh.milestone?.rewards?.xp == 100, "the milestone's own")
+            #expect(seventh.xpEarned == Int32(10 + 14 + 100), "the check-in, the perfect week, the milestone")
             #expect(try await life.xp().lifetime == 70 + 30 + 14 + 100)
             #expect(try await life.status().freezesAvailable == 3)
             #expect(try await life.world.events(CoinsEarned.self).map(\.amount) == [10, 50])
@@ -67,7 +69,7 @@ struct CheckInTests {
             let before = try await life.status()
             #expect(before.freezesAvailable == 2 && before.currentStreak == 0)
             let first = try await life.checkIn()
-            #expect(first.milestone?.rewards?.xp == 13, "12.5, rounded half up")
+            #expect(first.xpEarned == 13, "12.5, rounded half up")
             #expect(first.streak?.freezesAvailable == 2)
         }
     }
@@ -371,7 +373,7 @@ struct CheckInTests {
                 #expect(isAdded)
             }
             let seventh = try await life.checkIn()
-            #expect(seventh.milestone?.rewards?.coins == 100 && seventh.milestone?.rewards?.xp == Int32(10 + 14 + 100))
+            #expect(seventh.milestone?.rewards?.coins == 100 && seventh.xpEarned == Int32(10 + 14 + 100))
             #expect(try await life.world.events(CoinsEarned.self).map(\.amount) == [10, 100])
             // It has helped, so it does not come back.
             let isTaken = try await life.world.work.run(trace: "", requestID: "") { work in

@@ -161,6 +161,48 @@ struct TeamTests {
         }
     }
 
+    @Test func `one check-in to a circle counts there for one date: in a grace for yesterday, not for today as well`()
+        async throws
+    {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            let other = Teams.circle(2)
+            for circle in [Self.circle, other] { try await teams.set(circle, 1, [ann, ben]) }
+            for user in [ann, ben] { for circle in [Self.circle, other] { try await teams.checkIn(user, circle) } }
+            world.clock.set(moment("2026-05-02T20:00:00Z"))
+            for circle in [Self.circle, other] { try await teams.checkIn(ann, circle) }
+            world.clock.set(moment("2026-05-03T11:50:00Z"))
+            #expect(try await teams.checkIn(ben, Self.circle).date == day("2026-05-02"))
+            // Their own check-in follows from it, and counts in the other circle, for both dates.
+            try await teams.ownCheckIn(ben, "2026-05-03")
+            let saved = try await teams.streak(ben, Self.circle)
+            #expect(saved.currentCount == 2 && saved.date == day("2026-05-03") && saved.contributed == 0)
+            #expect(try await teams.streak(ben, other).contributed == 1)
+            // Today's is still to be had.
+            world.clock.advance(by: .minutes(20))
+            let today = try await teams.checkIn(ben, Self.circle)
+            #expect(today.date == day("2026-05-03") && today.counted && today.contributed == 1)
+        }
+    }
+
+    @Test func `what a late check-in counts for is who was a member on its date`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            try await teams.set(Self.circle, 1, [ann, ben, cat])
+            try await teams.checkIn(ann, Self.circle)
+            // Ben checks in at 23:59 and leaves the next morning, before the event of his check-in comes.
+            world.clock.set(moment("2026-05-02T07:00:00Z"))
+            try await teams.set(Self.circle, 2, [ann, cat], joinedAt: moment("2026-05-01T08:00:00Z"))
+            try await teams.ownCheckIn(ben, "2026-05-01", at: "2026-05-01T23:59:00Z")
+            #expect(try await teams.streak(ann, Self.circle).currentCount == 1, "two of three")
+            // What he does after he has left is not the circle's.
+            try await teams.ownCheckIn(ben, "2026-05-02", at: "2026-05-02T07:30:00Z")
+            #expect(try await teams.streak(ann, Self.circle).contributed == 0)
+        }
+    }
+
     @Test func `one's own check-in counts in all circles, for its date`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let teams = Teams(world)

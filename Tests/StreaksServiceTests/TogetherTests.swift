@@ -118,7 +118,7 @@ import Testing
                     let request = CheckInRequest(moodScore: 5, energyLevel: 5, checkInTime: now)
                     return try await handler.handle(request, World.by(users[place])).reply
                 }
-                let rewards = try replies.map { try $0.get().data?.milestone?.rewards?.xp }
+                let rewards = try replies.map { try $0.get().data?.xpEarned }
                 let posted = try await world.database.query(
                     "SELECT sum(amount)::int FROM xp_posting WHERE posted_at = \(now) GROUP BY user_id"
                 ).map { try $0.decode(as: Int32.self) }

@@ -70,11 +70,13 @@ extension CheckInData: Wire.CMessage {
         self.streak = r.message(0)
         self.milestone = r.message(1)
         self.trackingEntry = r.message(2)
+        self.xpEarned = r.number(3)
     }
     public func write(_ w: Wire.Writer) {
         w.message(0, self.streak)
         w.message(1, self.milestone)
         w.message(2, self.trackingEntry)
+        w.number(3, self.xpEarned)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.streak { value.collectViolations(into: &violations, path: path.child("streak")) }
@@ -832,6 +834,7 @@ extension LogTrackingReply: Wire.CMessage {
         self.qualifies = r.flag(3)
         self.capturedAtIgnored = r.flag(4)
         self.serverTime = r.instant(5)
+        self.xpEarned = r.number(6)
     }
     public func write(_ w: Wire.Writer) {
         w.message(0, self.streak)
@@ -840,6 +843,7 @@ extension LogTrackingReply: Wire.CMessage {
         w.flag(3, self.qualifies)
         w.flag(4, self.capturedAtIgnored)
         w.instant(5, self.serverTime)
+        w.number(6, self.xpEarned)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.streak { value.collectViolations(into: &violations, path: path.child("streak")) }

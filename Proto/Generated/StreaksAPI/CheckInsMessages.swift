@@ -63,12 +63,15 @@ public struct CheckInData: Sendable {
     /// Unset when the date had a check-in already.
     public var milestone: ReachedMilestone?
     public var trackingEntry: TrackingEntry?
+    /// All XP that this check-in earned: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
+    public var xpEarned: Int32
 
     /// The given fields set, the others unset.
-    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil) {
+    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil, xpEarned: Int32 = 0) {
         self.streak = streak
         self.milestone = milestone
         self.trackingEntry = trackingEntry
+        self.xpEarned = xpEarned
     }
 }
 
@@ -96,7 +99,7 @@ public struct ReachedMilestone: Sendable {
     public var milestoneType: String?
     public var title: String?
     public var message: String?
-    /// Of everything this check-in earned, its own XP included.
+    /// Of the milestones that this check-in reached, in sum; nothing when it reached none.
     public var rewards: CheckInRewards?
 
     /// The given fields set, the others unset.
@@ -729,15 +732,18 @@ public struct LogTrackingReply: Sendable {
     public var capturedAtIgnored: Bool
     /// When the server received it.
     public var serverTime: Kernel.Instant?
+    /// All XP that it earned as the date's check-in: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
+    public var xpEarned: Int32
 
     /// The given fields set, the others unset.
-    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil) {
+    public init(streak: CheckInStreak? = nil, milestone: ReachedMilestone? = nil, trackingEntry: TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Kernel.Instant? = nil, xpEarned: Int32 = 0) {
         self.streak = streak
         self.milestone = milestone
         self.trackingEntry = trackingEntry
         self.qualifies = qualifies
         self.capturedAtIgnored = capturedAtIgnored
         self.serverTime = serverTime
+        self.xpEarned = xpEarned
     }
 }
 

@@ -406,6 +406,7 @@ extension SoloStreakExtended: Wire.CMessage {
         self.via = r.enumeration(7)
         self.at = r.instant(8)
         self.replaces = r.enumeration(9)
+        self.receivedAt = r.instant(10)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -418,6 +419,7 @@ extension SoloStreakExtended: Wire.CMessage {
         w.enumeration(7, self.via)
         w.instant(8, self.at)
         w.enumeration(9, self.replaces)
+        w.instant(10, self.receivedAt)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")

@@ -589,9 +589,11 @@ public struct SoloStreakExtended: Sendable {
     public var at: Kernel.Instant?
     /// What had extended the streak for the date until now and came back, because there is an activity after all (SD-6); unset mostly.
     public var replaces: ExtendedVia
+    /// When the activity was received; unset unless there is one.
+    public var receivedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, via: ExtendedVia = .unspecified, at: Kernel.Instant? = nil, replaces: ExtendedVia = .unspecified) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, via: ExtendedVia = .unspecified, at: Kernel.Instant? = nil, replaces: ExtendedVia = .unspecified, receivedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.kind = kind
@@ -602,6 +604,7 @@ public struct SoloStreakExtended: Sendable {
         self.via = via
         self.at = at
         self.replaces = replaces
+        self.receivedAt = receivedAt
     }
 }
 
@@ -905,7 +908,7 @@ public struct SoloStreakReopened: Sendable {
 public struct CoinsEarned: Sendable {
     public var userID: Kernel.UserID
     public var amount: Int64
-    /// What for, for the ledger: check_in_milestone, typed_day or typed_milestone.
+    /// What for, for the ledger: check_in_milestone, typed_day, typed_milestone, or repair_refund: a repair that was not needed (CI-3).
     public var cause: String
     /// Unique: "check_in_milestone:<streak>:<count>".
     public var key: String

@@ -48,11 +48,17 @@ package struct CheckInFollower: StreakFollower {
         return freezes.reversed().filter { known.insert("\($0.user) \($0.date)").inserted }
     }
 
-    /// Money and coins come back as a repair credit, XP as XP, premium's free one as itself.
+    /// Money comes back as a repair credit, coins as coins, XP as XP, premium's free one as itself.
     private func giveBack(_ operation: OperationID, _ work: UnitOfWork) async throws {
-        guard let (user, method) = try await PaymentRepository.giveBack(operation, at: work.now, work.sql) else { return }
-        switch method {
+        guard let back = try await PaymentRepository.giveBack(operation, at: work.now, work.sql) else { return }
+        let user = back.user
+        switch back.method {
         case "free_pro_repair": break
+        case "coins" where back.milli >= 1000:
+            let key = "repair_refund:\(operation)"
+            try await work.emit([
+                CoinsEarned(userID: user, amount: back.milli / 1000, cause: "repair_refund", key: key, at: work.now)
+            ])
         case "xp":
             try XPLedger.post(
                 [XPEntry(user, key: "refund:\(operation)", amount: XPRules.repairPrice, cause: "refund")],

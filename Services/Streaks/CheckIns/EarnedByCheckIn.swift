@@ -3,7 +3,7 @@ internal import StreaksAPI
 internal import StreaksCore
 internal import StreaksDomain
 
-/// Everything that a check-in earned, as its reply shows it: the highest milestone, and the rewards of all (CI-5).
+/// Everything that a check-in earned, as its reply shows it: the highest milestone, and the rewards of all milestones (CI-5).
 struct EarnedByCheckIn: Sendable {
     /// Ascending; each for the first time.
     let milestones: [CelebratedCheckIn]
@@ -29,6 +29,10 @@ struct EarnedByCheckIn: Sendable {
         isFirstEver = written.change.before.longest == 0 && written.change.state.longest > 0
     }
 
+    private var milestoneXP: Int { milestones.reduce(0) { $0 + $1.xp } }
+    /// With those of the milestones.
+    var allXP: Int { xp + milestoneXP }
+
     var view: ReachedMilestone {
         let highest = milestones.last
         return ReachedMilestone(
@@ -37,7 +41,7 @@ struct EarnedByCheckIn: Sendable {
             title: highest?.title,
             message: highest?.message,
             rewards: CheckInRewards(
-                xp: Int32(xp + milestones.reduce(0) { $0 + $1.xp }),
+                xp: Int32(milestoneXP),
                 badges: (isFirstEver ? ["fresh_start"] : []) + milestones.flatMap(\.badges),
                 streakFreezes: Int32(freezes),
                 unlocks: milestones.flatMap(\.unlocks),

@@ -21,6 +21,14 @@ enum PaymentMethod: String, Sendable {
 struct Payments: Sendable {
     let store: StoreClient
 
+    /// What a purchase bought has been used.
+    static let used = ServiceError(
+        .failedPrecondition,
+        "PAYMENT_REFUSED",
+        "This purchase has been used already.",
+        details: [.init(field: "reason", message: "PURCHASE_ALREADY_USED")]
+    )
+
     /// A purchase in a store. The same token always has the same operation, so a repeat gets the same answer.
     ///
     /// - Throws: `PURCHASE_NOT_FOUND` when the store does not know it (yet), `PAYMENT_REFUSED` with the reason when it is another's, used,

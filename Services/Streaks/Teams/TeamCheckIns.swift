@@ -71,6 +71,7 @@ struct TeamCheckIns: Sendable {
     struct OwnCheckIn: Sendable {
         let user: UserID
         let date: CalendarDate
+        /// When it was received. A check-in to a circle is received at the same instant as the member's own that follows from it.
         let at: Instant
         /// Of the user's streak.
         let count: Int32
@@ -78,15 +79,20 @@ struct TeamCheckIns: Sendable {
 
     /// Members' own check-ins, in order: each contributes to all circles of its member, and is in their feeds.
     func follow(_ checkIns: [OwnCheckIn], _ work: UnitOfWork) async throws {
-        let circles = try await circles.circles(of: Array(Set(checkIns.map(\.user))), work.sql)
-        guard !circles.isEmpty else { return }
+        let users = Array(Set(checkIns.map(\.user)))
+        let circles = try await circles.circles(of: users, work.sql)
+        // Who has left since was a member on the date that they checked in for: the ledger knows.
+        let earliest = checkIns.map(\.at).reduce(work.now, min) - Self.reach
+        let left = try await writer.store.leftIDs(.team, by: users, since: earliest, work.sql)
+        guard !circles.isEmpty || !left.isEmpty else { return }
         let teams = try await TeamRepository.teams(of: Array(Set(circles.values.joined())), work.sql)
         // Locked in one order, whichever member comes first.
-        if circles.count > 1 { _ = try await writer.store.lock(teams.map(\.streak), work.sql) }
-        let zones = try await ZoneRepository.histories(of: Array(circles.keys), work.sql)
+        let all = teams.map(\.streak) + left.values.joined()
+        if users.count > 1 { _ = try await writer.store.lock(all, work.sql) }
+        let zones = try await ZoneRepository.histories(of: users, work.sql)
         for checkIn in checkIns {
-            guard let circles = circles[checkIn.user] else { continue }
-            let streaks = teams.filter { circles.contains($0.circle) }.map(\.streak)
+            let circles = circles[checkIn.user] ?? []
+            let streaks = teams.filter { circles.contains($0.circle) }.map(\.streak) + (left[checkIn.user] ?? [])
             try await contribute(checkIn, to: streaks, zones[checkIn.user] ?? ZoneHistory(.utc), work)
             let entry = StoredCheckIn(
                 id: work.ids.make(),
@@ -96,11 +102,16 @@ struct TeamCheckIns: Sendable {
                 isToCircle: false,
                 streakCount: checkIn.count
             )
+            guard !circles.isEmpty else { continue }
             try await FeedRepository.add(entry, to: circles, ids: circles.map { _ in work.ids.make() }, work.sql)
         }
     }
 
-    /// A member's own check-in of a date: it contributes to every circle. Counted before, it counts nothing.
+    /// A late check-in's date ended at most so long before it was received (SD-2), travel included.
+    private static let reach = Interval.days(2)
+
+    /// A member's own check-in of a date: it contributes to every circle. Counted before, it counts nothing; one that follows from a check-in to a
+    /// circle was counted there with that.
     ///
     /// While a circle's streak lives on by a grace, the contribution saves the date before; the member's own date gets one as well, since
     /// they cannot do the check-in of a date twice.
@@ -111,10 +122,13 @@ struct TeamCheckIns: Sendable {
         // A late check-in was claimed by the client's clock (SD-2): any instant of its date says the same.
         let captured = zones.date(at: instant) > date ? zones.end(of: date) - .seconds(1) : nil
         let command = StreakCommand.contribute(user, receivedAt: instant, capturedAt: captured)
+        let direct = try await writer.store.lock(streaks, work.sql).filter {
+            $0.ledger.hasContribution(of: user, receivedAt: instant)
+        }
+        .map(\.row.id)
         for _ in 0..<2 {
-            let open = try await writer.store.lock(streaks, work.sql).filter { stored in
-                stored.ledger.presentMembers.contains(user)
-                    && !stored.ledger.hasContributed(user, on: date, known: max(work.now, stored.row.settledAt))
+            let open = try await writer.store.lock(streaks.filter { !direct.contains($0) }, work.sql).filter { stored in
+                !stored.ledger.hasContributed(user, on: date, known: max(work.now, stored.row.settledAt))
             }
             guard !open.isEmpty else { break }
             for outcome in try await writer.apply(command, toEach: open, work) {

@@ -133,12 +133,15 @@ extension Streaks {
         public var milestone: Streaks.ReachedMilestone?
         /// `tracking_entry`.
         public var trackingEntry: Streaks.TrackingEntry?
+        /// All XP that this check-in earned: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
+        public var xpEarned: Int
 
         /// The given fields set, the others unset.
-        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil) {
+        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil, xpEarned: Int = 0) {
             self.streak = streak
             self.milestone = milestone
             self.trackingEntry = trackingEntry
+            self.xpEarned = xpEarned
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -147,6 +150,7 @@ extension Streaks {
             self.streak = try json.optional("streak")
             self.milestone = try json.optional("milestone")
             self.trackingEntry = try json.optional("tracking_entry")
+            self.xpEarned = try json.value("xp_earned", or: 0)
         }
 
         /// Writes JSON without what is unset.
@@ -155,6 +159,7 @@ extension Streaks {
             try json.put("streak", streak)
             try json.put("milestone", milestone)
             try json.put("tracking_entry", trackingEntry)
+            try json.put("xp_earned", xpEarned)
         }
     }
 
@@ -211,7 +216,7 @@ extension Streaks {
         public var title: String?
         /// `message`.
         public var message: String?
-        /// Of everything this check-in earned, its own XP included.
+        /// Of the milestones that this check-in reached, in sum; nothing when it reached none.
         public var rewards: Streaks.CheckInRewards?
 
         /// The given fields set, the others unset.
@@ -1697,15 +1702,18 @@ extension Streaks {
         public var capturedAtIgnored: Bool
         /// When the server received it.
         public var serverTime: Date?
+        /// All XP that it earned as the date's check-in: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
+        public var xpEarned: Int
 
         /// The given fields set, the others unset.
-        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Date? = nil) {
+        public init(streak: Streaks.CheckInStreak? = nil, milestone: Streaks.ReachedMilestone? = nil, trackingEntry: Streaks.TrackingEntry? = nil, qualifies: Bool = false, capturedAtIgnored: Bool = false, serverTime: Date? = nil, xpEarned: Int = 0) {
             self.streak = streak
             self.milestone = milestone
             self.trackingEntry = trackingEntry
             self.qualifies = qualifies
             self.capturedAtIgnored = capturedAtIgnored
             self.serverTime = serverTime
+            self.xpEarned = xpEarned
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -1717,6 +1725,7 @@ extension Streaks {
             self.qualifies = try json.value("qualifies", or: false)
             self.capturedAtIgnored = try json.value("captured_at_ignored", or: false)
             self.serverTime = try json.optional("server_time")
+            self.xpEarned = try json.value("xp_earned", or: 0)
         }
 
         /// Writes JSON without what is unset.
@@ -1728,6 +1737,7 @@ extension Streaks {
             try json.put("qualifies", qualifies)
             try json.put("captured_at_ignored", capturedAtIgnored)
             try json.put("server_time", serverTime)
+            try json.put("xp_earned", xpEarned)
         }
     }
 

@@ -399,8 +399,9 @@ class Model:
     # What happens
 
     def contribute(self, now, user, captured):
-        if self.stays.get(user, [(None, now)])[-1][1] is not None:
+        if user not in self.stays:
             raise Refused("NOT_A_MEMBER")
+        left = self.stays[user][-1][1]
         if self.ended is not None:
             raise Refused("STREAK_NOT_ACTIVE")
         if self.mutual and self.offs:
@@ -415,6 +416,8 @@ class Model:
         grace = before["grace_date"]
         if d == today and grace is not None and self.first[user] <= grace < today and (user, grace) not in self.posts:
             d = grace  # TS-4: in a grace a contribution counts for the missed date first
+        if left is not None and d >= self.date_of(user, left):
+            raise Refused("NOT_A_MEMBER")
         if self.mutual and before["status"] == "broken" and d > before["broken"]:
             raise Refused("STREAK_NOT_ACTIVE")
         if any(d <= self.newest_shown(user, at) for at, _ in self.offs):

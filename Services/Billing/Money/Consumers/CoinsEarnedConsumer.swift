@@ -25,6 +25,7 @@ enum CoinsEarnedConsumer {
         switch cause {
         case "typed_day": "A day of a streak"
         case "typed_milestone", "check_in_milestone": "A milestone of a streak"
+        case "repair_refund": "A repair that was not needed"
         default: "Earned"
         }
     }

@@ -32,7 +32,8 @@ struct CheckIn: MutationHandler {
             data: CheckInData(
                 streak: recorded.view,
                 milestone: recorded.earned?.view,
-                trackingEntry: recorded.entry
+                trackingEntry: recorded.entry,
+                xpEarned: Int32(recorded.earned?.allXP ?? 0)
             ),
             message: recorded.isFirst ? nil : "Stats updated! You already completed your check-in today.",
             meta: CheckInMeta(

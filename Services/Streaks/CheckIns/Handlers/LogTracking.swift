@@ -34,7 +34,8 @@ struct LogTracking: MutationHandler {
                         trackingEntry: recorded.entry,
                         qualifies: recorded.qualifies,
                         capturedAtIgnored: recorded.isCaptureIgnored,
-                        serverTime: received
+                        serverTime: received,
+                        xpEarned: Int32(recorded.earned?.allXP ?? 0)
                     )
                 }
             )

@@ -22,8 +22,8 @@ struct RepairStreak: MutationHandler {
         if let known: Once<RepairStreakReply> = try await mutations.known(context, request) { return known }
         let received = mutations.work.now()
         let operation = Payments.operation("repair", user, token: method.isMoney ? request.paymentToken : nil, context)
-        let hasCredit = try await check(request, method, operation, user, receivedAt: received, context)
-        let paid = hasCredit ? nil : try await pay(operation, method, request, user, context)
+        let isPaid = try await check(request, method, operation, user, receivedAt: received, context)
+        let paid = isPaid ? nil : try await pay(operation, method, request, user, context)
         return try await mutations.once(context, request) { work in
             try await repair(operation, method, request, paid, of: user, receivedAt: received, work)
         }
@@ -35,21 +35,23 @@ struct RepairStreak: MutationHandler {
         _ method: PaymentMethod,
         _ operation: OperationID,
         _ user: UserID,
-        receivedAt: Instant,
+        receivedAt received: Instant,
         _ context: CallContext
     ) async throws -> Bool {
         let database = streaks.writer.store.database
-        if try await PaymentRepository.repair(operation, of: user, database) != nil { return true }
+        if try await done(operation, by: user, at: received, database) != nil { return true }
         guard let streak = try await streaks.read(user, context) else { throw ServiceError.notBroken }
-        try repairs.rules(for: streak).check(receivedAt: receivedAt)
+        try repairs.rules(for: streak).check(receivedAt: received)
         try Self.match(request.streakValue, streak)
-        if try await GoodsStock.count(of: .repair, of: user, database) > 0 { return true }
+        // A purchase is asked about even if there are credits: one of them may be what it has become.
+        let isPurchase = method.isMoney && request.paymentToken != nil
+        if !isPurchase, try await GoodsStock.count(of: .repair, of: user, database) > 0 { return true }
         switch method {
         case .free:
-            guard try await streaks.entitlements.isPremium(user, now: receivedAt, database) else {
+            guard try await streaks.entitlements.isPremium(user, now: received, database) else {
                 throw ServiceError(.permissionDenied, "PREMIUM_REQUIRED", "The free repair is part of premium.")
             }
-            guard try await repairs.isFreeRepairLeft(for: user, at: receivedAt, database) else {
+            guard try await repairs.isFreeRepairLeft(for: user, at: received, database) else {
                 throw ServiceError.freeRepairUsed
             }
         case .xp:
@@ -65,6 +67,20 @@ struct RepairStreak: MutationHandler {
         }
         return false
     }
+
+    /// The repair that this operation has made already; nil when it has made none. A store's token names its operation for ever, but pays once.
+    ///
+    /// - Throws: `PAYMENT_REFUSED` when that was longer ago than a request may be repeated (PF-4).
+    private func done(_ operation: OperationID, by user: UserID, at now: Instant, _ sql: some QueryExecutor) async throws
+        -> PaymentRepository.Repair?
+    {
+        guard let done = try await PaymentRepository.repair(operation, of: user, sql) else { return nil }
+        guard now < done.at + Self.repeatable else { throw Payments.used }
+        return done
+    }
+
+    /// How long a repeat of a request is answered with what the first has done (PF-4).
+    private static let repeatable = Interval.hours(24)
 
     /// nil: what is here is spent with the streak.
     private func pay(
@@ -94,15 +110,20 @@ struct RepairStreak: MutationHandler {
         _ work: UnitOfWork
     ) async throws -> RepairStreakReply {
         guard let stored = try await streaks.lockExisting(user, work) else { throw ServiceError.notBroken }
-        if let done = try await PaymentRepository.repair(operation, of: user, work.sql) { return Self.reply(done) }
+        if let done = try await done(operation, by: user, at: receivedAt, work.sql) { return Self.reply(done) }
         let streak = streaks.settled(stored, at: work.now)
         try repairs.rules(for: streak).check(receivedAt: receivedAt)
         try Self.match(request.streakValue, streak)
         let (name, price) = try await spend(operation, method, paid, of: user, work)
         let command = StreakCommand.repair(user, receivedAt: receivedAt, id: operation)
         let written = try await streaks.writer.apply(command, to: stored, operation: operation, work)
-        let done = PaymentRepository.Repair(count: Int32(written.change.state.count), method: name, price: price)
-        try await PaymentRepository.addRepair(operation, of: user, done, on: streak.today, at: work.now, work.sql)
+        let done = PaymentRepository.Repair(
+            count: Int32(written.change.state.count),
+            method: name,
+            price: price,
+            at: work.now
+        )
+        try await PaymentRepository.addRepair(operation, of: user, done, on: streak.today, work.sql)
         return Self.reply(done)
     }
 
@@ -116,12 +137,13 @@ struct RepairStreak: MutationHandler {
     ) async throws -> (method: String, price: PaidPrice) {
         if let paid {
             guard try await GoodsStock.take(method == .coins ? .restore : .repair, from: user, work.sql) else {
-                throw ServiceError.unavailable("The payment is on its way.")
+                // Billing has granted it, so it was a credit that has been used.
+                throw Payments.used
             }
             return (method.rawValue, paid)
         }
         if try await GoodsStock.take(.repair, from: user, work.sql) {
-            return ("credit", PaidPrice(milli: 0, currency: "USD", transaction: operation.description))
+            return ("credit", PaidPrice(milli: 0, currency: "USD", transaction: "credit"))
         }
         switch method {
         case .xp:

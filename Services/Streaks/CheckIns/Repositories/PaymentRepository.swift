@@ -91,6 +91,7 @@ enum PaymentRepository {
         let count: Int32
         let method: String
         let price: PaidPrice
+        let at: Instant
     }
 
     static func addRepair(
@@ -98,14 +99,13 @@ enum PaymentRepository {
         of user: UserID,
         _ repair: Repair,
         on date: CalendarDate,
-        at now: Instant,
         _ sql: Transaction
     ) async throws {
         _ = try await sql.execute(
             """
             INSERT INTO check_in_repair (operation_id, user_id, streak_count, repaired_on, repaired_at, method, price_milli, currency,
                 transaction_id)
-            VALUES (\(operation), \(user), \(repair.count), \(date), \(now), \(repair.method), \(repair.price.milli),
+            VALUES (\(operation), \(user), \(repair.count), \(date), \(repair.at), \(repair.method), \(repair.price.milli),
                 \(repair.price.currency), \(repair.price.transaction))
             """
         )
@@ -115,14 +115,15 @@ enum PaymentRepository {
     static func repair(_ operation: OperationID, of user: UserID, _ sql: some QueryExecutor) async throws -> Repair? {
         try await sql.query(
             """
-            SELECT streak_count, method, price_milli, currency, transaction_id FROM check_in_repair
+            SELECT streak_count, method, price_milli, currency, transaction_id, repaired_at FROM check_in_repair
             WHERE operation_id = \(operation) AND user_id = \(user)
             """
         ).first.map { row in
             Repair(
                 count: try row.get(at: 0),
                 method: try row.get(at: 1),
-                price: PaidPrice(milli: try row.get(at: 2), currency: try row.get(at: 3), transaction: try row.get(at: 4))
+                price: PaidPrice(milli: try row.get(at: 2), currency: try row.get(at: 3), transaction: try row.get(at: 4)),
+                at: try row.get(at: 5)
             )
         }
     }
@@ -137,15 +138,21 @@ enum PaymentRepository {
         ).isEmpty
     }
 
+    /// A repair that was not needed after all.
+    struct Returned: Sendable {
+        let user: UserID
+        let method: String
+        /// What it cost, in thousandths of its currency.
+        let milli: Int64
+    }
+
     /// A repair was not needed after all. - Returns: what it was paid with; nil when it is no repair of a check-in streak, or is known.
-    static func giveBack(_ operation: OperationID, at now: Instant, _ sql: Transaction) async throws -> (
-        user: UserID, method: String
-    )? {
+    static func giveBack(_ operation: OperationID, at now: Instant, _ sql: Transaction) async throws -> Returned? {
         try await sql.query(
             """
             UPDATE check_in_repair SET returned_at = \(now) WHERE operation_id = \(operation) AND returned_at IS NULL
-            RETURNING user_id, method
+            RETURNING user_id, method, price_milli
             """
-        ).first.map { (user: try $0.get(at: 0), method: try $0.get(at: 1)) }
+        ).first.map { Returned(user: try $0.get(at: 0), method: try $0.get(at: 1), milli: try $0.get(at: 2)) }
     }
 }

@@ -110,7 +110,8 @@ enum MemberRepository {
         -> [StreakID]
     {
         let condition: Query = """
-            kind = \(kind.rawValue) AND status = \(StreakState.Status.broken.stored) AND missed_date >= \(date) AND broken_off_at IS NULL
+            kind = \(kind.rawValue) AND status = \(StreakState.Status.broken.stored) AND missed_date >= \(date)
+                AND broken_off_at IS NULL
             """
         return try await ids(of: user, condition, sql)
     }
@@ -126,6 +127,19 @@ enum MemberRepository {
         return try await sql.query("SELECT id, started_at FROM (\(rows(of: user, condition))) AS mine").map { row in
             (try row.get(at: 0), try row.get(at: 1))
         }
+    }
+
+    /// The streaks of a kind that users have left since an instant.
+    static func left(_ kind: StreakKind, by users: [UserID], since instant: Instant, _ sql: some QueryExecutor) async throws
+        -> [UserID: [StreakID]]
+    {
+        let rows = try await sql.query(
+            """
+            SELECT m.user_id, m.streak_id FROM streak_member m JOIN streak s ON s.id = m.streak_id AND s.kind = \(kind.rawValue)
+            WHERE m.user_id = ANY(\(users)) AND m.left_at >= \(instant)
+            """
+        ).map { try $0.decode(as: (UserID.self, StreakID.self)) }
+        return Dictionary(grouping: rows, by: \.0).mapValues { $0.map(\.1) }
     }
 
     /// The streaks of a kind that all of these users share, ended ones too.

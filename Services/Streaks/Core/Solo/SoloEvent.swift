@@ -116,7 +116,8 @@ struct SoloEvent {
             runStart: min(run, date),
             via: via,
             at: state.asOf,
-            replaces: via == .contribution ? replaced(on: date) : .unspecified
+            replaces: via == .contribution ? replaced(on: date) : .unspecified,
+            receivedAt: via == .contribution ? received(for: date) : nil
         )
     }
 
@@ -132,6 +133,11 @@ struct SoloEvent {
             }
         }
         return start ?? date
+    }
+
+    /// When the activity of a date was received.
+    private func received(for date: CalendarDate) -> Instant? {
+        change.change.ledger.contributions[date]?.first { $0.user == streak.user }?.receivedAt
     }
 
     /// What came back in this change because of an activity for the date.

@@ -79,6 +79,13 @@ package struct StreakStore: Sendable {
         try await MemberRepository.broken(of: user, kind: kind, missing: date, sql)
     }
 
+    /// The streaks of a kind that users have left since an instant, by the user.
+    package func leftIDs(_ kind: StreakKind, by users: [UserID], since instant: Instant, _ sql: some QueryExecutor) async throws
+        -> [UserID: [StreakID]]
+    {
+        try await MemberRepository.left(kind, by: users, since: instant, sql)
+    }
+
     /// Those of them whose date is due.
     package func activeIDs(of user: UserID, kinds: [StreakKind], dueBy now: Instant, _ sql: some QueryExecutor) async throws
         -> [StreakID]

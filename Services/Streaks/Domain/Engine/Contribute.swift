@@ -23,10 +23,11 @@ extension StreakLedger {
         _ state: StreakState
     ) throws(ServiceError) -> CalendarDate {
         let now = state.asOf
-        guard let author = participant(user), author.isPresent else { throw .notAMember }
+        guard let author = participant(user) else { throw .notAMember }
         if let endedAt, receivedAt >= endedAt { throw .notActive }
         if policy.onBreak == .stop, let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
         let date = try creditedDate(author, receivedAt, capturedAt, policy, state)
+        guard author.isMember(on: date, receivedAt: receivedAt) else { throw .notAMember }
         if policy.onBreak == .restart {
             for off in [brokenOff].compactMap({ $0 }) + earlierBreakOffs
             where receivedAt >= off.at && date <= author.zones.newestDate(by: off.at) { throw .notActive }

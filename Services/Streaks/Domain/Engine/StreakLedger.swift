@@ -27,6 +27,12 @@ public struct StreakLedger: Hashable, Sendable {
         /// Whether they are a member now.
         public var isPresent: Bool { stays.last?.left == nil }
 
+        /// Whether what was received at an instant for a date can be a member's: they had not left yet, or the date is one before they left (TS-4).
+        func isMember(on date: CalendarDate, receivedAt: Instant) -> Bool {
+            guard let left = stays.last?.left else { return true }
+            return receivedAt < left || date < zones.date(at: left)
+        }
+
         /// The participant's first date in a streak that began at `start`, for who is a member from the start.
         func firstDate(since start: Instant) -> CalendarDate { zones.firstDate(at: start) }
     }

@@ -73,7 +73,9 @@ extension FoldPass {
                 guard first <= date else { return false }
                 guard let left = stay.left else { return true }
                 return date < participant.zones.date(at: left)
-                    || ledger.hasContributed(participant.user, on: date, known: min(now, left))
+                    || ledger.contributions[date]?.contains {
+                        $0.user == participant.user && $0.recordedAt <= now && $0.receivedAt <= left
+                    } ?? false
             }
         }.map { participants[$0] }
     }

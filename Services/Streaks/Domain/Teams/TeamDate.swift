@@ -48,6 +48,11 @@ extension StreakLedger {
         )
     }
 
+    /// Whether a contribution of a user was received at this very instant.
+    public func hasContribution(of user: UserID, receivedAt instant: Instant) -> Bool {
+        contributions.values.contains { $0.contains { $0.user == user && $0.receivedAt == instant } }
+    }
+
     /// A team's members now, in the order of their ids.
     public var presentMembers: [UserID] { participants.filter(\.isPresent).map(\.user) }
 

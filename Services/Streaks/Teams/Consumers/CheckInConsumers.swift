@@ -13,7 +13,7 @@ struct CheckInConsumers: Sendable {
             EventHandler(SoloStreakExtended.self, in: batch) { event, now in
                 // A date that a freeze kept is no check-in of the member's.
                 guard event.kind == .checkIn, event.via == .contribution else { return [] }
-                return [.init(user: event.userID, date: event.date, at: event.at ?? now, count: event.count)]
+                return [.init(user: event.userID, date: event.date, at: event.receivedAt ?? event.at ?? now, count: event.count)]
             }
         ]
     }
