@@ -71,7 +71,6 @@ struct CheckInRuleTests {
             #expect(milestone.progress(at: milestone.days) == 100 && milestone.progress(at: 0) == 0)
         }
         #expect(CelebratedCheckIn.of(50)?.progress(at: 47) == 94 && CelebratedCheckIn.of(365)?.progress(at: 47) == 12.9)
-        #expect(CelebratedCheckIn.next(after: 47)?.type == "day_50" && CelebratedCheckIn.next(after: 365) == nil)
     }
 
     @Test func `a repair is refused for the window, the cooldown and the length, in this order`() {

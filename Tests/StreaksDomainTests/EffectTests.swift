@@ -1,6 +1,7 @@
 import Kernel
-import StreaksDomain
 import Testing
+
+@testable import StreaksDomain
 
 @Suite struct EffectTests {
     let a = Story.a

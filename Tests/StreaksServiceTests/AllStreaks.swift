@@ -20,6 +20,7 @@ import StreaksDomain
 @testable import StreaksProgress
 @testable import StreaksPrompts
 @testable import StreaksReminders
+@testable import StreaksRewards
 @testable import StreaksService
 
 /// All features of `streaks` on a database and whatever answers for the other services: what their RPCs do, without a bus.
@@ -36,7 +37,7 @@ struct AllStreaks: Sendable {
 
     static let extensions = StreakExtensions(
         kinds: [MutualEvents(), CheckInsFeature.events],
-        followers: [ProgressFollower(), ReminderFollower(), CheckInFollower(), BoardFollower()]
+        followers: [ProgressFollower(), ReminderFollower(), CheckInFollower(), RewardsFollower(), BoardFollower()]
     )
 
     init(

@@ -201,9 +201,9 @@ public struct CheckInStatus: Sendable {
     public var lastCheckInDate: Kernel.CalendarDate?
     public var lastCheckInTime: Kernel.Instant?
     public var checkedInToday: Bool
-    /// Nothing has to be done today: checked in, paused, or a freeze in hand would keep it.
+    /// Nothing has to be done today: checked in, paused, or something would keep the streak at the end of the day: a freeze in hand, a shield, an excuse.
     public var streakSafe: Bool
-    /// Unset when the last one is reached.
+    /// The next that has never been reached: each rewards once for ever. Unset when the last one was.
     public var nextMilestone: NextMilestone?
     public var freezeInfo: FreezeInfo?
     public var paused: Bool

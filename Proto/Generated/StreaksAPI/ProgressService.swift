@@ -9,7 +9,7 @@ public enum ProgressService {
     /// - Parameters:
     ///   - getAchievements: Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
     ///   - getStats: The user's numbers over all their streaks.
-    ///   - getYearCalendar: A year of all the user's streaks together: the data of a heat map.
+    ///   - getYearCalendar: All the user's streaks together on the last 365 days, on so many, or in a calendar year: the data of a heat map.
     ///   - getMilestoneData: The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
     ///   - getMilestoneFacts: What is true of a streak of any kind and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     public static func endpoints(
@@ -37,7 +37,7 @@ public enum ProgressMethods {
     /// The user's numbers over all their streaks.
     public static let getStats = Bus.Method<GetStatsRequest, UserStats>(
         service: "streaks", version: "v1", name: "GetStats", isIdempotent: true, timeout: .seconds(10))
-    /// A year of all the user's streaks together: the data of a heat map.
+    /// All the user's streaks together on the last 365 days, on so many, or in a calendar year: the data of a heat map.
     public static let getYearCalendar = Bus.Method<GetYearCalendarRequest, YearCalendar>(
         service: "streaks", version: "v1", name: "GetYearCalendar", isIdempotent: true, timeout: .seconds(10))
     /// The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
@@ -65,7 +65,7 @@ public struct ProgressClient: Sendable {
         try await caller.call(ProgressMethods.getStats, request, context: context)
     }
 
-    /// A year of all the user's streaks together: the data of a heat map.
+    /// All the user's streaks together on the last 365 days, on so many, or in a calendar year: the data of a heat map.
     public func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar {
         try await caller.call(ProgressMethods.getYearCalendar, request, context: context)
     }

@@ -165,7 +165,7 @@ struct CheckInRecorder: Sendable {
     ) async throws -> EarnedByCheckIn {
         let base = XPRules.checkIn(isPremium: facts.isPremium, isBoosted: facts.isBoosted)
         var entries = [XPEntry(user, key: "check_in:\(date)", amount: base, cause: "check_in")]
-        entries += try await perfect(date, settled, user, work).map {
+        entries += try await PerfectDates.completed(by: date, in: written, work).map {
             XPEntry(user, key: $0.key, amount: $0.xp, cause: $0.kind.rawValue)
         }
         // The first check-in of a date is posted with it; a perfect week may have been before.
@@ -180,27 +180,17 @@ struct CheckInRecorder: Sendable {
         return EarnedByCheckIn(
             written,
             xp: entries.reduce(0) { $0 + $1.amount },
-            coins: coins.reduce(0) { $0 + $1.amount }
+            coins: coins.reduce(0) { $0 + $1.amount },
+            special: try await special(date, written, user, work)
         )
     }
 
-    /// The perfect weeks and months that this check-in may have completed.
-    private func perfect(_ date: CalendarDate, _ settled: SettledCheckIns, _ user: UserID, _ work: UnitOfWork) async throws
-        -> [PerfectPeriods.Period]
+    /// The badges of no count that this check-in has brought, as what follows changes has granted them.
+    private func special(_ date: CalendarDate, _ written: PlannedChange, _ user: UserID, _ work: UnitOfWork) async throws
+        -> [Badge]
     {
-        let (week, month) = (PerfectPeriods.week(of: date), PerfectPeriods.month(of: date))
-        // On most dates nothing can be complete yet.
-        let mayBeExcused = settled.mayHaveExcusedDates
-        guard date == week.upperBound || date == month.upperBound || date != settled.today || mayBeExcused else { return [] }
-        let dates = PerfectPeriods.dates(around: date)
-        let checkedIn = try await TrackingRepository.checkedInDates(of: user, in: dates, work.sql)
-        let found = PerfectPeriods.completed(by: date, checkedIn: checkedIn) { _ in false }
-        guard mayBeExcused else { return found }
-        let whole = try await streaks.writer.store.load([settled.row], isWhole: true, work.sql).first
-        guard let whole else { return found }
-        let all = streaks.settled(whole, at: settled.state.asOf)
-        return PerfectPeriods.completed(by: date, checkedIn: checkedIn) { date in
-            all.state.mark(on: date) == .neutral && !all.ledger.pauses.contains { $0.from <= date && date < $0.until }
-        }
+        guard Badge.mayBeSpecial(written.change.effects, on: date) else { return [] }
+        return try await RewardRepository.badges(of: user, earnedAt: work.now, work.sql).filter { $0.count == nil }
     }
+
 }

@@ -126,13 +126,15 @@ struct SettledCheckIns: Sendable {
         zones.claim(receivedAt: receivedAt, capturedAt: capturedAt, policy)
     }
 
+    /// Whether a date would not break the streak if nothing was done: by what the fold says of its end, whatever keeps it then.
+    func isSafe(at date: CalendarDate, _ policy: StreakPolicy) -> Bool {
+        ledger.outlook(on: date, policy, at: state.asOf) != .breaks
+    }
+
     /// The latest break that still stands and what a repair would bring back.
     var broken: RepairRules.Break? {
         state.lastBreak.map { RepairRules.Break(count: $0.count, at: $0.at) }
     }
-
-    /// Whether a date can have been lost to an outage or to travel (SD-3, SD-7).
-    var mayHaveExcusedDates: Bool { !ledger.outages.isEmpty || zones.entries.count > 1 }
 
     /// The dates from the break to yesterday that nothing was done on.
     func missedDates(of user: UserID) -> [CalendarDate] {

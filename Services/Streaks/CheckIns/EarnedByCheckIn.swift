@@ -13,9 +13,11 @@ struct EarnedByCheckIn: Sendable {
     let coins: Int
     /// Freezes that came into hand.
     let freezes: Int
-    private let isFirstEver: Bool
+    /// Those of counts, and the special ones.
+    private let badges: [Badge]
 
-    init(_ written: PlannedChange, xp: Int, coins: Int) {
+    /// - Parameter special: badges that are of no count.
+    init(_ written: PlannedChange, xp: Int, coins: Int, special: [Badge]) {
         (self.xp, self.coins) = (xp, coins)
         let effects = written.change.effects
         milestones = effects.compactMap { effect -> CelebratedCheckIn? in
@@ -26,7 +28,7 @@ struct EarnedByCheckIn: Sendable {
             if case .freezeEarned(_, _, _, _, _, let granted) = effect { return sum + granted }
             return sum
         }
-        isFirstEver = written.change.before.longest == 0 && written.change.state.longest > 0
+        badges = Badge.earned(from: written.change.before.longest, to: written.change.state.longest) + special
     }
 
     private var milestoneXP: Int { milestones.reduce(0) { $0 + $1.xp } }
@@ -42,7 +44,7 @@ struct EarnedByCheckIn: Sendable {
             message: highest?.message,
             rewards: CheckInRewards(
                 xp: Int32(milestoneXP),
-                badges: (isFirstEver ? ["fresh_start"] : []) + milestones.flatMap(\.badges),
+                badges: badges.map(\.rawValue),
                 streakFreezes: Int32(freezes),
                 unlocks: milestones.flatMap(\.unlocks),
                 coins: Int32(coins)

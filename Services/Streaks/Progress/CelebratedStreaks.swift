@@ -17,7 +17,7 @@ struct CelebratedStreaks: Sendable {
         let celebrations: Celebrations
         let subject: CardSubject
         let circle: CircleID?
-        let milestones: Milestones
+        let nextMilestone: Int?
         /// The other one of a mutual streak.
         let friend: UserID?
     }
@@ -45,7 +45,7 @@ struct CelebratedStreaks: Sendable {
             celebrations: Celebrations(state),
             subject: CardSubject(row.kind, circle: circle?.name),
             circle: circle?.id,
-            milestones: policy.milestones,
+            nextMilestone: policy.nextMilestone(of: state),
             friend: friend
         )
     }

@@ -4,7 +4,7 @@ package import StreaksCore
 internal import StreaksDomain
 
 /// What changes of streaks earn their members: badges and unlocks, in the transaction that causes them, each once (CI-5). Costs nothing
-/// unless a check-in count reached something, a freeze was spent or came back, or a month ended.
+/// unless a check-in count reached something, a freeze was spent or came back, or a week or month may be perfect.
 package struct RewardsFollower: StreakFollower {
     package init() {}
 
@@ -101,48 +101,17 @@ extension RewardsFollower {
         return runs.filter { !frozen.contains($0.user) }.map { .init($0.user, .consistency) }
     }
 
-    /// Perfect Month: a check-in on every date of a calendar month; dates that an outage took do not spoil it, frozen ones do.
+    /// Perfect Month: a check-in on every date of a calendar month; what excuses a date for the XP of the month does so here.
     private func perfectMonths(_ changes: [PlannedChange], _ work: UnitOfWork) async throws
         -> [RewardGrants.Earned<Badge>]
     {
         var earned: [RewardGrants.Earned<Badge>] = []
         for change in changes {
             guard let date = change.contribution?.date else { continue }
-            let (month, user) = (CalendarMonth(containing: date), change.row.members[0])
-            // The last date makes it whole, or a late one once the last has been posted.
-            guard let last = change.change.state.lastCompletedDate, last >= month.dates.upperBound else { continue }
-            let posted = try await LedgerReads.contributions(to: [change.row.id], since: month.dates.lowerBound, work.sql)
-            let missing = Self.days(month.dates).filter {
-                !posted.contains(PostedDate(streak: change.row.id, user: user, date: $0))
-            }
-            if try await areExcused(missing, of: user, in: change.change.ledger, work) {
-                earned.append(.init(user, .perfectMonth))
-            }
+            let periods = try await PerfectDates.completed(by: date, in: change, work)
+            if periods.contains(where: { $0.kind == .month }) { earned.append(.init(change.row.members[0], .perfectMonth)) }
         }
         return earned
-    }
-
-    private static func days(_ dates: ClosedRange<CalendarDate>) -> [CalendarDate] {
-        (0...dates.lowerBound.distance(to: dates.upperBound)).map { dates.lowerBound.advanced(by: $0) }
-    }
-
-    /// Whether an outage took every one of these dates, and no freeze was spent on it.
-    private func areExcused(_ dates: [CalendarDate], of user: UserID, in ledger: StreakLedger, _ work: UnitOfWork) async throws
-        -> Bool
-    {
-        guard let first = dates.first, let last = dates.last else { return true }
-        guard let zones = ledger.participants.first?.zones else { return false }
-        let outages = try await OutageRepository.declared(
-            from: zones.zone(at: work.now).start(of: first),
-            until: zones.end(of: last),
-            work.sql
-        )
-        let frozen = try await FrozenDateRepository.anyFrozen(since: [FrozenDate(user: user, date: first)], work.sql)
-        return frozen.isEmpty
-            && dates.allSatisfy { date in
-                let (start, end) = (zones.zone(at: work.now).start(of: date), zones.end(of: date))
-                return outages.contains { $0.from < end && start < $0.until }
-            }
     }
 
     /// Social Butterfly: streaks with five friends that reached 30 once.

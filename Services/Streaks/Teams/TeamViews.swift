@@ -26,7 +26,7 @@ struct TeamViews: Sendable {
         let now = max(clock.now(), stored.row.settledAt)
         let policy = core.writer.policy(for: .team)
         let state = fold(stored.ledger, policy, at: now)
-        let next = policy.milestones.next(after: state.count)
+        let next = policy.nextMilestone(of: state)
         let today = stored.ledger.participant(user)?.zones.date(at: now) ?? Zone.utc.date(at: now)
         let calendar = TeamView.days(today.advanced(by: 1 - Self.days)...today, stored.ledger, state, reader: user)
         var view = TeamStreak(

@@ -127,7 +127,8 @@ extension TypedStreak {
         insuredUntil = insurance?.until
         insuranceActive = insurance != nil || (boosts.isPremium && Self.hasPremiumInsurance(folded))
         freeDatesLeft = Int32(state?.freeDatesLeft ?? (boosts.isPremium ? 4 : 1))
-        nextMilestone = TypedReward.next(after: count).map { TypedMilestone($0, count: count) }
+        let next = state.map { StreakPolicy.typed.nextMilestone(of: $0) } ?? TypedReward.all.first?.days
+        nextMilestone = next.flatMap(TypedReward.init(days:)).map { TypedMilestone($0, count: count) }
     }
 
     /// Premium's own insurance has not been spent in the last 7 dates (TS-3).

@@ -461,9 +461,9 @@ extension Streaks {
         public var lastCheckInTime: Date?
         /// `checked_in_today`.
         public var checkedInToday: Bool
-        /// Nothing has to be done today: checked in, paused, or a freeze in hand would keep it.
+        /// Nothing has to be done today: checked in, paused, or something would keep the streak at the end of the day: a freeze in hand, a shield, an excuse.
         public var streakSafe: Bool
-        /// Unset when the last one is reached.
+        /// The next that has never been reached: each rewards once for ever. Unset when the last one was.
         public var nextMilestone: Streaks.NextMilestone?
         /// `freeze_info`.
         public var freezeInfo: Streaks.FreezeInfo?

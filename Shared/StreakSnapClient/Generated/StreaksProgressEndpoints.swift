@@ -9,7 +9,7 @@ extension Streaks {
         public static let getAchievements = Endpoint<Streaks.GetAchievementsRequest, Streaks.GetAchievementsReply>(Route(name: "Progress.GetAchievements", verb: "GET", path: "/api/users/me/achievements", auth: .user))
         /// The user's numbers over all their streaks.
         public static let getStats = Endpoint<Streaks.GetStatsRequest, Streaks.UserStats>(Route(name: "Progress.GetStats", verb: "GET", path: "/api/users/me/stats", auth: .user))
-        /// A year of all the user's streaks together: the data of a heat map.
+        /// All the user's streaks together on the last 365 days, on so many, or in a calendar year: the data of a heat map.
         public static let getYearCalendar = Endpoint<Streaks.GetYearCalendarRequest, Streaks.YearCalendar>(Route(name: "Progress.GetYearCalendar", verb: "GET", path: "/api/users/me/calendar", auth: .user))
         /// The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
         public static let getMilestoneData = Endpoint<Streaks.GetMilestoneDataRequest, Streaks.MilestoneData>(Route(name: "Progress.GetMilestoneData", verb: "GET", path: "/api/streaks/{streak_id}/milestone-data", auth: .user))

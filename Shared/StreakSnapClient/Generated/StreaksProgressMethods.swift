@@ -36,11 +36,11 @@ extension Streaks {
             )
         }
 
-        /// A year of all the user's streaks together: the data of a heat map.
+        /// All the user's streaks together on the last 365 days, on so many, or in a calendar year: the data of a heat map.
         ///
         /// - Parameters:
-        ///   - year: By default the present year of the reader's clock.
-        ///   - days: Instead of a year: this many dates up to the present one of the reader's clock. 365 are what a heat map shows.
+        ///   - year: A calendar year, instead of the last days.
+        ///   - days: This many dates up to the present one of the reader's clock: 365 when absent, which is what a heat map shows.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getYearCalendar(

@@ -239,9 +239,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetYearCalendarRequest`.
     public struct GetYearCalendarRequest: Codable, Hashable, Sendable {
-        /// By default the present year of the reader's clock.
+        /// A calendar year, instead of the last days.
         public var year: Int?
-        /// Instead of a year: this many dates up to the present one of the reader's clock. 365 are what a heat map shows.
+        /// This many dates up to the present one of the reader's clock: 365 when absent, which is what a heat map shows.
         public var days: Int?
 
         /// The given fields set, the others unset.

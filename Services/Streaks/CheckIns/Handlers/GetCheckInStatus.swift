@@ -21,7 +21,6 @@ struct GetCheckInStatus: QueryHandler {
         let week = PerfectPeriods.week(of: streak.today)
         let isDone = streak.ledger.hasContributed(user, on: streak.today, known: state.asOf)
         let isPaused = state.pause.map { $0.from <= streak.today } ?? false
-        let mark = state.mark(on: streak.today)
         let every = FreezePrices.earnedEvery(isPremium: isPremium)
         return GetCheckInStatusReply(
             data: CheckInStatus(
@@ -31,8 +30,8 @@ struct GetCheckInStatus: QueryHandler {
                 lastCheckInDate: last?.date,
                 lastCheckInTime: last?.at,
                 checkedInToday: isDone,
-                streakSafe: isDone || isPaused || state.freezesLeft > 0 || [.frozen, .covered, .neutral].contains(mark),
-                nextMilestone: Self.next(after: state.count),
+                streakSafe: isDone || isPaused || streak.isSafe(at: state.openDate ?? streak.today, streaks.policy),
+                nextMilestone: next(of: state),
                 freezeInfo: FreezeInfo(
                     lastFreezeUsedDate: facts.lastFreeze,
                     freezesUsedThisWeek: facts.freezes(since: week.lowerBound),
@@ -55,7 +54,7 @@ struct GetCheckInStatus: QueryHandler {
             data: CheckInStatus(
                 freezesAvailable: Int32(FreezePrices.atStart(isPremium: isPremium)),
                 streakSafe: true,
-                nextMilestone: Self.next(after: 0),
+                nextMilestone: Self.next(CelebratedCheckIn.all.first, count: 0),
                 freezeInfo: FreezeInfo(nextFreezeEarnedAt: Int32(FreezePrices.earnedEvery(isPremium: isPremium))),
                 asksYesterdayFeeling: true
             ),
@@ -63,8 +62,13 @@ struct GetCheckInStatus: QueryHandler {
         )
     }
 
-    private static func next(after count: Int) -> NextMilestone? {
-        CelebratedCheckIn.next(after: count).map {
+    /// The next that will bring something: each rewards once for ever (CI-5).
+    private func next(of state: StreakState) -> NextMilestone? {
+        Self.next(streaks.policy.nextMilestone(of: state).flatMap(CelebratedCheckIn.of), count: state.count)
+    }
+
+    private static func next(_ milestone: CelebratedCheckIn?, count: Int) -> NextMilestone? {
+        milestone.map {
             NextMilestone(
                 daysUntil: Int32($0.days - count),
                 milestoneType: $0.type,

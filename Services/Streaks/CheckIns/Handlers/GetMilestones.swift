@@ -26,7 +26,8 @@ struct GetMilestones: QueryHandler {
                 progressPercent: date == nil ? milestone.progress(at: count) : nil
             )
         }
-        let next = CelebratedCheckIn.all.first { $0.days > count && reached[$0.days] == nil }
+        let days = streak.map { streaks.policy.nextMilestone(of: $0.state) } ?? CelebratedCheckIn.all.first?.days
+        let next = days.flatMap(CelebratedCheckIn.of)
         return GetMilestonesReply(
             data: MilestoneList(
                 milestones: milestones,

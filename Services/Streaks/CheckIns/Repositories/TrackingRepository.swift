@@ -88,20 +88,6 @@ enum TrackingRepository {
         ).map(entry)
     }
 
-    /// The dates with a check-in among some.
-    static func checkedInDates(of user: UserID, in dates: ClosedRange<CalendarDate>, _ sql: some QueryExecutor) async throws
-        -> Set<CalendarDate>
-    {
-        Set(
-            try await sql.query(
-                """
-                SELECT on_date FROM tracking_entry WHERE user_id = \(user) AND checked_in_at IS NOT NULL
-                    AND on_date BETWEEN \(dates.lowerBound) AND \(dates.upperBound)
-                """
-            ).map { try $0.decode(as: CalendarDate.self) }
-        )
-    }
-
     /// The end of a statement of one row: the last date with a check-in and when that was received, and the entries from a date on, each in a
     /// row of its own.
     static func recent(of user: UserID, from date: CalendarDate) -> Query {

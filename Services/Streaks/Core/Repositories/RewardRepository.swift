@@ -22,6 +22,12 @@ package enum RewardRepository {
         return found
     }
 
+    /// The badges that a user has earned at an instant: by the changes of one transaction.
+    package static func badges(of user: UserID, earnedAt instant: Instant, _ sql: some QueryExecutor) async throws -> [Badge] {
+        try await sql.query("SELECT badge FROM badge WHERE user_id = \(user) AND earned_at = \(instant) ORDER BY badge")
+            .compactMap { Badge(rawValue: try $0.decode(as: String.self)) }
+    }
+
     /// The badges of these users, in the order of the list of badges; a user without any is absent.
     package static func badges(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: [Badge]] {
         var found: [UserID: [Badge]] = [:]

@@ -110,9 +110,6 @@ public struct CelebratedCheckIn: Hashable, Sendable {
     /// The one of this count; nil when it is none.
     public static func of(_ count: Int) -> CelebratedCheckIn? { all.first { $0.days == count } }
 
-    /// The first above a count; nil after the last.
-    public static func next(after count: Int) -> CelebratedCheckIn? { all.first { $0.days > count } }
-
     /// How far a count is on the way to it, in percent with one decimal, at most 100.
     public func progress(at count: Int) -> Double {
         Double((min(max(count, 0), days) * 2000 + days) / (2 * days)) / 10

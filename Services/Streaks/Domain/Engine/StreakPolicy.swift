@@ -119,6 +119,8 @@ public struct StreakPolicy: Hashable, Sendable {
     public var milestones: Milestones
     /// What the schedule of habits brings with it (HA-*); nil for other kinds.
     public var habits: Habits?
+    /// What a milestone brings it brings once in the life of the streak (CI-5, TS-1), not in each run (MS-6).
+    public var rewardsOnce = false
     /// The streak begins with its earliest activity, in whichever order the first ones are recorded.
     public var beginsWithActivity = false
     /// How long after a date's end its late contributions still arrive, the end included (SD-2).
@@ -158,6 +160,12 @@ public struct StreakPolicy: Hashable, Sendable {
         self.milestones = milestones
     }
 
+    /// The count that will be celebrated next, and brings something then; nil when there is none. What has been paid once for ever is not
+    /// promised again.
+    public func nextMilestone(of state: StreakState) -> Int? {
+        milestones.next(after: rewardsOnce ? max(state.count, state.longest) : state.count)
+    }
+
     /// Whether a plan decides anything.
     public var asksForPlans: Bool {
         freezes?.earnedEvery.map { $0.free != $0.premium } ?? false || freeDatesPerMonth != nil || premiumInsuranceEvery != nil
@@ -189,6 +197,7 @@ public struct StreakPolicy: Hashable, Sendable {
             milestones: .checkIn
         )
         policy.beginsWithActivity = true
+        policy.rewardsOnce = true
         policy.fillReach = 7
         policy.protections = [.shield]
         return policy
@@ -204,6 +213,7 @@ public struct StreakPolicy: Hashable, Sendable {
             milestones: .typed
         )
         policy.beginsWithActivity = true
+        policy.rewardsOnce = true
         policy.fillReach = 7
         policy.protections = [.insurance]
         policy.freeDatesPerMonth = ByPlan(free: 1, premium: 4)
@@ -268,8 +278,8 @@ public struct Milestones: Hashable, Sendable {
     /// Whether `count` is celebrated.
     public func contains(_ count: Int) -> Bool { count > 0 && next(after: count - 1) == count }
 
-    /// The next count to celebrate after `count`; nil when there is none.
-    public func next(after count: Int) -> Int? {
+    /// The next count to celebrate after `count`; nil when there is none. What is promised to a user is `StreakPolicy.nextMilestone`.
+    func next(after count: Int) -> Int? {
         if let listed = counts.first(where: { $0 > count }) { return listed }
         guard thenEvery > 0 else { return nil }
         return (max(count, counts.last ?? 0) / thenEvery + 1) * thenEvery

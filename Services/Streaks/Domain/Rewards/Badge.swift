@@ -97,6 +97,20 @@ public enum Badge: String, CaseIterable, Hashable, Sendable {
         return allCases.filter { badge in badge.count.map { before < $0 && $0 <= after } ?? false }
     }
 
+    /// Whether a check-in for a date may have brought a badge of no count: at the end of a month or late, with freezes spent or given back, and in
+    /// long runs.
+    public static func mayBeSpecial(_ effects: [StreakEffect], on date: CalendarDate) -> Bool {
+        // A month before may have become whole, whose last dates were excused.
+        if date == PerfectPeriods.month(of: date).upperBound || date.components.day <= 7 { return true }
+        return effects.contains { effect in
+            switch effect {
+            case .freezeSpent, .freezeReturned, .restored: true
+            case .completed(_, let count, _): count == Badge.consistency.target
+            default: false
+            }
+        }
+    }
+
     /// The one that a leaderboard shows: of the highest count (CI-7).
     public static func highest(of badges: some Sequence<Badge>) -> Badge? {
         badges.filter { $0.count != nil }.max { ($0.count ?? 0) < ($1.count ?? 0) }

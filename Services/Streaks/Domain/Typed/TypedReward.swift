@@ -27,7 +27,4 @@ public struct TypedReward: Hashable, Sendable {
     private init(days: Int, title: String, badge: String, coins: Int, xp: Int) {
         (self.days, self.title, self.badge, self.coins, self.xp) = (days, title, badge, coins, xp)
     }
-
-    /// The first one above a count; nil after the last.
-    public static func next(after count: Int) -> TypedReward? { all.first { $0.days > count } }
 }

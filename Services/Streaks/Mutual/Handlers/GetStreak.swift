@@ -34,7 +34,7 @@ struct GetStreak: QueryHandler {
         let (shown, tokens) = others
         guard let (stored, state) = seen else { throw ServiceError.notFound("streak") }
         let dates = view.yourDate.advanced(by: -89)...view.yourDate
-        let next = StreakPolicy.mutual.milestones.next(after: state.count)
+        let next = StreakPolicy.mutual.nextMilestone(of: state)
         return StreakDetail(
             streak: view.item,
             calendar: MutualView.days(dates, stored.ledger, state, reader: user).map { CalendarDay($0) },

@@ -17,7 +17,7 @@ struct ListSampleStreaks: QueryHandler {
         let state = sample.state
         guard let view = MutualView(sample.ledger, state, reader: sample.reader) else { return nil }
         let dates = view.yourDate.advanced(by: -89)...view.yourDate
-        let next = StreakPolicy.mutual.milestones.next(after: state.count)
+        let next = StreakPolicy.mutual.nextMilestone(of: state)
         return StreaksAPI.SampleStreak(
             streak: StreakItem(
                 id: sample.id,

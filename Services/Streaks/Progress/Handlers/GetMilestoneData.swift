@@ -25,7 +25,7 @@ struct GetMilestoneData: QueryHandler {
         let (you, theirs) = (summary(user), found.friend.map(summary))
         let reached = found.celebrations.reached
         let card = await card(of: found, reached.last, for: user, context)
-        let next = found.milestones.next(after: state.count)
+        let next = found.nextMilestone
         return MilestoneData(
             streakID: id,
             currentCount: Int32(state.count),

@@ -5,8 +5,11 @@ internal import StreaksAPI
 internal import StreaksCore
 internal import StreaksDomain
 
-/// A year of all the user's streaks together, from one statement.
+/// All the user's streaks together on the dates of the last 365 days, or of a year, from one statement.
 struct GetYearCalendar: QueryHandler {
+    /// What a heat map shows.
+    private static let days: Int32 = 365
+
     let database: Database
     let today: Today
 
@@ -28,16 +31,12 @@ struct GetYearCalendar: QueryHandler {
     private func dates(_ request: GetYearCalendarRequest, of user: UserID, _ context: CallContext) async throws
         -> ClosedRange<CalendarDate>
     {
-        if let days = request.days {
-            guard request.year == nil else { throw ServiceError.validation(field: "days", "cannot be combined with year") }
+        guard let year = request.year else {
             let today = try await today.date(of: user, context)
-            return today.advanced(by: 1 - Int(days))...today
+            return today.advanced(by: 1 - Int(request.days ?? Self.days))...today
         }
-        var year = request.year.map(Int.init)
-        if year == nil { year = try await today.date(of: user, context).components.year }
-        guard let dates = year.flatMap({ HeatMap.dates(of: $0) }) else {
-            throw ServiceError.validation(field: "year", "must be a year")
-        }
+        guard request.days == nil else { throw ServiceError.validation(field: "days", "cannot be combined with year") }
+        guard let dates = HeatMap.dates(of: Int(year)) else { throw ServiceError.validation(field: "year", "must be a year") }
         return dates
     }
 }

@@ -140,7 +140,7 @@ private struct SoloView {
             isPaused: pauses.contains { $0.from <= date && date < $0.until },
             isFirstAfterPause: pauses.contains { $0.until == date },
             missedDate: state.count == 0 ? lastBreak?.missedDate : nil,
-            milestone: policy.milestones.next(after: state.count)
+            milestone: policy.nextMilestone(of: state)
         )
     }
 

@@ -1,0 +1,105 @@
+import Database
+import Kernel
+import StreaksAPI
+import StreaksDomain
+import TestSupport
+import Testing
+
+@testable import Runtime
+@testable import StreaksCheckIns
+@testable import StreaksCore
+@testable import StreaksService
+
+/// What the app promises and shows of check-ins is what comes (CI-2, CI-5, CI-6).
+@Suite(.timeLimit(.minutes(10))) struct CheckInPromiseTests {
+    private func declare(_ life: CheckInWorld, from: String, until: String, id: UInt64 = 1) async throws {
+        let outage = OutageJob(writer: life.world.service.writer, work: life.world.work, clock: life.clock).job
+        let (start, end) = (moment(from), moment(until))
+        #expect(try await OutageRepository.insert(OutageID(high: 7, low: id), from: start, until: end, life.world.database))
+        while try await outage.run(life.clock.now()) > 0 { life.clock.advance(by: .seconds(3)) }
+    }
+
+    private func badges(_ life: CheckInWorld) async throws -> Set<Badge> {
+        Set(try await RewardRepository.badges(of: life.ann, life.world.database).keys)
+    }
+
+    private func monthXP(_ life: CheckInWorld) async throws -> [String] {
+        try await life.world.database.query("SELECT key FROM xp_posting WHERE cause = 'perfect_month' ORDER BY key")
+            .map { try $0.decode(as: String.self) }
+    }
+
+    @Test func `an outage on the last date of a month: its XP and its badge, with the next check-in`() async throws {
+        try await withCheckIns(at: "2026-04-01T12:00:00Z") { life in
+            try await life.live(29)
+            // The thirtieth is lost to an outage; the first of May is the next check-in.
+            life.clock.set(moment("2026-04-30T23:30:00Z"))
+            try await declare(life, from: "2026-04-30T00:00:00Z", until: "2026-04-30T23:00:00Z")
+            #expect(try await badges(life).contains(.perfectMonth) == false)
+            life.clock.set(moment("2026-05-01T12:00:00Z"))
+            let first = try await life.checkIn()
+            #expect(try await monthXP(life) == ["perfect_month:2026-04-01"])
+            #expect(try await badges(life).contains(.perfectMonth))
+            #expect(first.milestone?.rewards?.badges.contains("perfect_month") == true)
+        }
+    }
+
+    @Test func `an outage of half an hour excuses no missed date: neither XP nor badge`() async throws {
+        try await withCheckIns(at: "2026-04-01T12:00:00Z") { life in
+            try await life.live(14)
+            life.clock.advance(by: .days(1))
+            try await declare(life, from: "2026-04-15T10:00:00Z", until: "2026-04-15T10:30:00Z")
+            try await life.live(15)
+            #expect(try await monthXP(life).isEmpty)
+            #expect(try await badges(life).contains(.perfectMonth) == false)
+        }
+    }
+
+    @Test func `a milestone that was paid is not promised again, by status, list, typed streaks or reminders`() async throws {
+        try await withCheckIns { life in
+            try await life.live(7)
+            for _ in 0..<10 where try await life.status().currentStreak > 0 { try await life.miss(1) }
+            let longest = try await life.status().longestStreak
+            let ahead = try #require(CelebratedCheckIn.all.first { $0.days > longest })
+            try await life.checkIn()
+            let status = try await life.status()
+            #expect(status.currentStreak == 1 && status.nextMilestone?.milestoneType == ahead.type)
+            #expect(status.nextMilestone?.daysUntil == Int32(ahead.days - 1))
+            let policy = life.world.service.writer.policy(for: .checkIn)
+            let row = try #require(try await life.parts.streaks.read(life.ann, life.context()))
+            #expect(policy.nextMilestone(of: row.state) == ahead.days)
+            #expect(StreakPolicy.typed.rewardsOnce && !StreakPolicy.mutual.rewardsOnce)
+        }
+    }
+
+    @Test func `a shield without a freeze makes the day safe, and nothing does not`() async throws {
+        try await withCheckIns { life in
+            try await life.live(3)
+            for _ in 0..<10 where try await life.status().freezesAvailable > 0 { try await life.miss(1) }
+            try await life.checkIn()
+            life.clock.advance(by: .days(1))
+            #expect(try await life.status().streakSafe == false && life.status().freezesAvailable == 0)
+            try await life.world.work.run(trace: "", requestID: "") { work in
+                let streaks = life.world.service.writer
+                let stored = try #require(try await streaks.lockedSolo(.checkIn, of: life.ann, work))
+                try await streaks.apply(.protect(.shield, until: nil, id: OperationID(high: 7, low: 7)), to: stored, work)
+            }
+            #expect(try await life.status().streakSafe)
+        }
+    }
+
+    @Test func `every badge that a check-in brings is in its reply`() async throws {
+        try await withCheckIns { life in
+            var shown: Set<String> = []
+            for _ in 1...100 {
+                shown.formUnion(try await life.checkIn().milestone?.rewards?.badges ?? [])
+                life.clock.advance(by: .days(1))
+            }
+            #expect(shown == Set(try await badges(life).map(\.rawValue)))
+            #expect(
+                shown.isSuperset(of: [
+                    "six_weeks_elite", "sixty_day_achiever", "ninety_day_legend", "consistency", "perfect_month",
+                ])
+            )
+        }
+    }
+}
