@@ -1,5 +1,5 @@
 package import Outbox
-internal import Kernel
+package import Kernel
 package import StreaksDomain
 
 /// Perfect weeks and months of check-in streaks (CI-6): for their XP and for the badge alike.
