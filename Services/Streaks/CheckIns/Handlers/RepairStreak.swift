@@ -1,3 +1,4 @@
+internal import Database
 internal import Bus
 internal import Kernel
 internal import Outbox
