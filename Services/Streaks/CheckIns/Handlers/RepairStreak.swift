@@ -1,5 +1,5 @@
-internal import Database
 internal import Bus
+internal import Database
 internal import Kernel
 internal import Outbox
 internal import ServiceRuntime
