@@ -244,3 +244,12 @@ extension DatabaseError {
         }
     }
 }
+
+extension [EventConsumer] {
+    /// Consumes the streams of all until the task is cancelled, and then ends the events that they are at.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for consumer in self { tasks.addTask { await consumer.run() } }
+        }
+    }
+}

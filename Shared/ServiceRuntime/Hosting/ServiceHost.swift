@@ -137,7 +137,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics, standings: standings)
         // What was committed a moment ago leaves now rather than at the next start.
         start("relay", finally: { await relay.finish() }) { await relay.run() }
-        startConsumers(consumers)
+        start("events") { await consumers.run() }
         start("jobs") { await jobs.run() }
         start("job lag") { await lag.run() }
         startMeasuring(EventMetrics(metrics, database: database, relay: relay, consumers: consumers), bus)
@@ -155,14 +155,6 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         lifecycle.started("requests") { await service.drain() }
         try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
         state.withLock { $0.isServing = true }
-    }
-
-    private func startConsumers(_ consumers: [EventConsumer]) {
-        start("events") {
-            await withTaskGroup(of: Void.self) { tasks in
-                for consumer in consumers { tasks.addTask { await consumer.run() } }
-            }
-        }
     }
 
     /// Shows other replicas that this one lives; nil when the settings do not want it.
