@@ -18,7 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CHECKED = ROOT / ".run/check"
 # Options of the command line with a value that says what is written where.
-OUTPUTS = {"-emit-module-path", "-output-file-map", "-emit-objc-header-path", "-num-threads"}
+OUTPUTS = {"-emit-module-path", "-output-file-map", "-emit-objc-header-path", "-num-threads", "-index-store-path"}
 DROPPED = {"-emit-dependencies", "-c", "-emit-objc-header", "-O", "-g", "-parseable-output", "-j2", "-serialize-diagnostics"}
 
 

@@ -64,7 +64,10 @@ struct AccountConsumers: Sendable {
             return
         }
         let kinds = StreakKind.allCases.filter { writer.policy(for: $0).asksForPlans }
-        let streaks = try await store.lock(try await store.activeIDs(of: user, kinds: kinds, work.sql), work.sql)
+        let ids =
+            try await store.activeIDs(of: user, kinds: kinds, work.sql)
+            + (try await MemberRepository.broken(of: user, kinds: kinds, since: event.changedAt ?? work.now, work.sql))
+        let streaks = try await store.lock(ids, work.sql)
         let now = streaks.map(\.row.settledAt).reduce(work.now, max)
         // Of a release that did not say it: from now on, as what was settled was settled by the plan of before.
         let since = min(now, event.changedAt ?? now)

@@ -101,8 +101,13 @@ enum MemberRepository {
     }
 
     /// The streaks of a user that stopped at a break after an instant.
-    static func broken(of user: UserID, since instant: Instant, _ sql: some QueryExecutor) async throws -> [StreakID] {
-        try await ids(of: user, "status = \(StreakState.Status.broken.stored) AND broken_at >= \(instant)", sql)
+    static func broken(of user: UserID, kinds: [StreakKind] = StreakKind.allCases, since instant: Instant, _ sql: some QueryExecutor) async throws
+        -> [StreakID]
+    {
+        let condition: Query = """
+            kind = ANY(\(kinds.map(\.rawValue))) AND status = \(StreakState.Status.broken.stored) AND broken_at >= \(instant)
+            """
+        return try await ids(of: user, condition, sql)
     }
 
     /// The streaks of a kind of a user that stopped at a break, with this date or a later one missed, and not by a decision (SO-9).

@@ -279,7 +279,7 @@ public struct Milestones: Hashable, Sendable {
     public func contains(_ count: Int) -> Bool { count > 0 && next(after: count - 1) == count }
 
     /// The next count to celebrate after `count`; nil when there is none. What is promised to a user is `StreakPolicy.nextMilestone`.
-    func next(after count: Int) -> Int? {
+    public func next(after count: Int) -> Int? {
         if let listed = counts.first(where: { $0 > count }) { return listed }
         guard thenEvery > 0 else { return nil }
         return (max(count, counts.last ?? 0) / thenEvery + 1) * thenEvery
