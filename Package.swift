@@ -258,11 +258,11 @@ let services: [[Target]] = [
 // The gateway compiles without any service's message types (D2).
 let gateway: [Target] = [
     module("Transcoding", "Services/Gateway/Transcoding", ["Kernel"]),
-    .target(name: "GatewayPages", path: "Services/Gateway/Pages", resources: [.embedInCode("Files")], swiftSettings: strict),
+    .target(name: "CPageFiles", path: "Services/Gateway/Pages", exclude: ["Files"]),
     .target(
         name: "GatewayService",
         dependencies: [
-            "Transcoding", "GatewayPages", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime",
+            "Transcoding", "CPageFiles", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime",
             "Cryptography", "HTTPServer", logging,
         ] + nio,
         path: "Services/Gateway",
@@ -339,7 +339,7 @@ let testTargets: [Target] = [
     tests(
         "GatewayTests",
         [
-            "GatewayService", "GatewayPages", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
+            "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel",
             "HTTPServer", "Processes", "TestSupport", "Cryptography", logging,
             .product(name: "NIOEmbedded", package: "swift-nio"),
         ] + nio,

@@ -1,4 +1,4 @@
-import GatewayPages
+import Foundation
 import TestSupport
 import Testing
 
@@ -54,6 +54,12 @@ struct PageTests {
             }
         }
         #expect(seen.count > (isDevelopment ? 24 : 17), "\(seen)")
+    }
+
+    @Test func `every file of the folder is in the program`() throws {
+        let folder = URL(filePath: #filePath).appending(path: "../../../Services/Gateway/Pages/Files").standardized
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(PageFiles.all.keys.sorted() == files.sorted())
     }
 
     @Test func `no file names another server, or has code in the markup`() {

@@ -1,4 +1,3 @@
-internal import GatewayPages
 internal import HTTPServer
 internal import Kernel
 internal import NIOCore

@@ -101,9 +101,12 @@ enum MemberRepository {
     }
 
     /// The streaks of a user that stopped at a break after an instant.
-    static func broken(of user: UserID, kinds: [StreakKind] = StreakKind.allCases, since instant: Instant, _ sql: some QueryExecutor) async throws
-        -> [StreakID]
-    {
+    static func broken(
+        of user: UserID,
+        kinds: [StreakKind] = StreakKind.allCases,
+        since instant: Instant,
+        _ sql: some QueryExecutor
+    ) async throws -> [StreakID] {
         let condition: Query = """
             kind = ANY(\(kinds.map(\.rawValue))) AND status = \(StreakState.Status.broken.stored) AND broken_at >= \(instant)
             """
