@@ -88,7 +88,7 @@ final class Key: @unchecked Sendable {
         return EVP_PKEY_verify(context, signature, signature.count, hash, hash.count) == 1
     }
 
-    /// What RSA has to be told. ECDSA needs no name of the hash, and would take half as long again to look for it.
+    /// What RSA has to be given. ECDSA needs no name of the hash, and would take half as long again to look for it.
     private func setUp(_ context: OpaquePointer) -> Bool {
         EVP_PKEY_get_base_id(pointer) != EVP_PKEY_RSA
             || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1

@@ -19,7 +19,7 @@ public struct SymmetricKey: Sendable, CustomStringConvertible, CustomReflectable
     /// A key for one purpose: HKDF-SHA256 (RFC 5869) of a secret, without salt.
     ///
     /// - Parameters:
-    ///   - secret: Any number of bytes that nobody can guess.
+    ///   - secret: Any number of bytes that no one can guess.
     ///   - info: The purpose; another one gives a key that says nothing about this one.
     public init(derivedFrom secret: some Collection<UInt8>, info: some Collection<UInt8>) {
         storage = Storage(HKDF.bytes(from: secret, salt: [], info: Array(info), count: Self.size))
@@ -66,7 +66,7 @@ enum HKDF {
 
 /// The system's secure generator.
 public enum Unguessable {
-    /// Bytes that nobody can guess.
+    /// Bytes that no one can guess.
     public static func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
             while filled < count {

@@ -1,7 +1,7 @@
 public import NIOCore
 private import Synchronization
 
-/// The body of a request: its bytes in the pieces in which they arrive. While nobody takes them, no more are read from the connection
+/// The body of a request: its bytes in the pieces in which they arrive. While no one takes them, no more are read from the connection
 /// than a few pieces.
 public struct HTTPBody: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
@@ -36,7 +36,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
     /// Whether it was there as a whole when the request was passed on.
     public var isWhole: Bool { stream == nil }
 
-    /// The pieces from the first that nobody has taken.
+    /// The pieces from the first that no one has taken.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(whole: whole.readableBytes > 0 ? whole : nil, stream: stream)
     }
@@ -70,7 +70,7 @@ final class BodyStream: Sendable {
         /// The connection waits until there is room.
         var isFull = false
         var awaitsContinue: Bool
-        /// Nobody wants the rest.
+        /// The rest is not wanted.
         var isAbandoned = false
     }
 
@@ -118,7 +118,7 @@ final class BodyStream: Sendable {
         }
     }
 
-    /// Whether as much waits as may. Then the connection is told when there is room again.
+    /// Whether as much waits as may. Then the connection is notified when there is room again.
     func isFull() -> Bool {
         state.withLock { state in
             state.isFull = state.bytes >= Self.most
@@ -158,7 +158,7 @@ final class BodyStream: Sendable {
                 return .success(piece)
             }
             if let end = state.end { return end }
-            // Whoever cancels it later finds it here.
+            // Who cancels it later finds it here.
             if Task.isCancelled { return .failure(CancellationError()) }
             state.waiter = waiter
             return nil

@@ -6,7 +6,7 @@ public final class HTTPConnections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: any Channel] = [:]
         var running = 0
-        /// What all were told last.
+        /// What all were notified of last.
         var news: (any Sendable)?
         /// Resumed when nothing is left.
         var waiter: CheckedContinuation<Void, Never>?
@@ -27,7 +27,7 @@ public final class HTTPConnections: Sendable {
     /// Connections that are open.
     public var count: Int { state.withLock { $0.open.count } }
 
-    /// Adds a connection until it closes, and tells it what all others were told.
+    /// Adds a connection until it closes, and notifies it of what all others know.
     public func add(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let news = state.withLock { state in

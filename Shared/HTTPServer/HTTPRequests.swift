@@ -176,6 +176,7 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireErrorCaught(error)
     }
 
+    /// The client has gone: its body, its reply and the requests behind it end.
     public func channelInactive(context: ChannelHandlerContext) {
         body?.end(.failure(ChannelError.ioOnClosedChannel))
         (phase, body, waiting, taken) = (.ended, nil, [], 0)
@@ -186,6 +187,7 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
+    /// Reads more unless the handler has enough to do: of a client that sends ahead, one request is read.
     public func read(context: ChannelHandlerContext) {
         // One request ahead is enough; a client that sends more waits.
         let isEnough = isHeld ? isStalled || !waiting.isEmpty : body?.isFull() ?? false
@@ -294,6 +296,7 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         writer.resume()
     }
 
+    /// The reply goes on, and what waited for a client that did not read.
     public func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
         resumeWriter(context)

@@ -8,7 +8,7 @@ public struct HTTPResponse: Sendable {
         /// Bytes that are there.
         case bytes(ByteBuffer)
         /// What the closure writes before it returns; as many bytes as `length` says, in chunks when that is nil. When it throws, the
-        /// connection ends, so that nobody takes what came for all of it.
+        /// connection ends, so that no one takes what came for all of it.
         case writer(length: Int?, @Sendable (HTTPBodyWriter) async throws -> Void)
         /// What another handler writes, which the closure puts in place of those of requests. It is the connection's last reply. Called on
         /// the connection's event loop when the head is written.

@@ -5,7 +5,7 @@ public import NIOPosix
 /// A small HTTP/1.1 server for what is not the public API: metrics, control, stand-ins in tests. One address, no TLS.
 ///
 /// Connections are kept, as the client likes; pipelined requests are answered in their order. `100 Continue` is sent when a body is read.
-/// A client that hangs up cancels the task of its request. A body that nobody reads is thrown away.
+/// A client that hangs up cancels the task of its request. A body that no one reads is thrown away.
 public final class HTTPServer: Sendable {
     /// Where it listens.
     public let address: SocketAddress?

@@ -1,4 +1,4 @@
-/// What swift-crypto 4.5 wrote, for whoever has keys and signatures of that time.
+/// What swift-crypto 4.5 wrote, for who has keys and signatures of that time.
 enum Fixtures {
     /// `pemRepresentation` of a key made for this file.
     static let pkcs8 = """

@@ -10,12 +10,12 @@ struct MemoryTests {
         let zeros = [UInt8](repeating: 0, count: 64)
         let failures: [(count: Int, name: String, failed: () -> Bool)] = [
             (4_000, "a signature that is none", { !key.isValid(zeros, for: [1]) }),
-            (200, "a signature of others", { !key.isValid([UInt8](repeating: 1, count: 64), for: [1]) }),
+            (2_000, "a signature of others", { !key.isValid([UInt8](repeating: 1, count: 64), for: [1]) }),
             (4_000, "an RSA signature that is too short", { !rsa.isValid([1], for: [1]) }),
-            (200, "an RSA signature of others", { !rsa.isValid([UInt8](repeating: 1, count: 256), for: [1]) }),
+            (2_000, "an RSA signature of others", { !rsa.isValid([UInt8](repeating: 1, count: 256), for: [1]) }),
             (4_000, "a message that was not sealed", { (try? ChaChaPoly.open(zeros, using: secret)) == nil }),
             (4_000, "a point that is none", { (try? P256.PublicKey(x: key.y, y: key.x)) == nil }),
-            (50, "a text that is no key", { (try? P256.PrivateKey(pem: "no key")) == nil }),
+            (2_000, "a text that is no key", { (try? P256.PrivateKey(pem: "no key")) == nil }),
         ]
         for failure in failures {
             // Other tests use memory meanwhile, but not more each time.
@@ -24,8 +24,8 @@ struct MemoryTests {
                 for _ in 0..<failure.count where !failure.failed() { Issue.record("\(failure.name) was accepted") }
                 return Int(mallinfo2().uordblks) - before
             }
-            // Less than a byte for each.
-            #expect(growth.min() ?? 0 < max(failure.count, 1_024), "\(failure.name): \(growth)")
+            // What libcrypto allocates for one is larger than 32 bytes.
+            #expect(growth.min() ?? 0 < failure.count * 32, "\(failure.name): \(growth)")
         }
     }
 }

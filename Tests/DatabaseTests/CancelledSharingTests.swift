@@ -5,7 +5,7 @@ import Testing
 
 @testable import Database
 
-/// Cancels that are aimed at each moment of a group: who is told that they have committed has, once; who is told anything else has not.
+/// Cancels that are aimed at each moment of a group: a transaction that is said to have committed has, once; any other has not.
 @Suite(.timeLimit(.minutes(15))) struct CancelledSharingTests {
     private static let members = 6
 
@@ -58,7 +58,8 @@ import Testing
         come(to: .returning)
     }
 
-    @Test(arguments: 0..<4) func `whenever one is cancelled, each is told what is stored, and nothing is done twice`(seed: UInt64)
+    @Test(arguments: 0..<4)
+    func `whenever one is cancelled, each is answered what is stored, and nothing is done twice`(seed: UInt64)
         async throws
     {
         try await withCounters(Self.members) { world in

@@ -25,7 +25,7 @@ struct UpgradeTests {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: releases)
-    func `everybody is answered as before, and what was under way goes on`(release: String) async throws {
+    func `every user is answered as before, and what was under way goes on`(release: String) async throws {
         let (data, world, replies) = try await unpacked(release)
         let home = try await Installation(
             ["--dev-clock"],
@@ -41,14 +41,25 @@ struct UpgradeTests {
             #expect(!replies[name].names.isEmpty)
             for path in replies[name].names.sorted() {
                 let reply = try await home.call("GET", path, token: person)
-                let lost = Difference.lost(replies[name][path], in: reply.data)
+                let lost = Difference.lost(replies[name][path], in: reply.data).filter { !isMeant($0, of: path) }
                 #expect(reply.status == 200 && lost.isEmpty, "\(name) \(path): \(lost.prefix(5)) \(reply.text.prefix(300))")
             }
         }
         await home.guardian.end()
     }
 
-    /// A friend request whose event nobody had consumed reaches its receiver, and a change of zone the streaks.
+    /// What is answered otherwise on purpose since 0.1.0; the changelog says it to users.
+    private func isMeant(_ difference: String, of path: String) -> Bool {
+        switch path {
+        // The 365 days until today; it was the calendar year.
+        case "/api/users/me/calendar": difference.hasPrefix(".days[")
+        // A milestone that was paid is not promised again.
+        case "/api/streaks/typed": difference.contains(".next_milestone.")
+        default: false
+        }
+    }
+
+    /// A friend request whose event no one had consumed reaches its receiver, and a change of zone the streaks.
     private func goesOn(_ underWay: JSON, at home: Installation, password: String) async throws {
         let tom = try #require(underWay["people"]["tom"].string)
         let sam = try #require(underWay["people"]["sam"].string)
@@ -130,8 +141,11 @@ private enum Difference {
         case (.array(let values), .array(let others)) where values.count == others.count:
             return zip(values, others).enumerated().flatMap { lost($1.0, in: $1.1, at: "\(path)[\($0)]") }
         case (.null, _): return []
-        case (.string(let text), .string(let other)) where other.hasPrefix(text + "?"): return []
+        case (.string(let text), .string(let other)) where place(other).hasPrefix(place(text) + "?"): return []
         default: return recorded == present ? [] : ["\(path): \(recorded) became \(present)"]
         }
     }
+
+    /// A link without the server, which listens on another port.
+    private static func place(_ link: String) -> String { link.replacing(#/^http://127\.0\.0\.1:\d+/#, with: "") }
 }

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a body that nobody takes is not read into memory, and then read to its end`() async throws {
+    @Test func `a body that no one takes is not read into memory, and then read to its end`() async throws {
         let isWanted = Atomic(false)
         try await serving { request in
             while !isWanted.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }

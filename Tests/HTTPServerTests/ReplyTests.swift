@@ -128,7 +128,7 @@ import Testing
 
     private struct Broken: Error {}
 
-    @Test func `when a reply breaks off its connection ends, so that nobody takes it for whole`() async throws {
+    @Test func `when a reply breaks off its connection ends, so that no one takes it for whole`() async throws {
         try await serving { request in
             let length = request.path == "/chunks" ? nil : 10
             return HTTPResponse(

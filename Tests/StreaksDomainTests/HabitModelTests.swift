@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: TestDepth.seeds(quick: 2, full: 20))
     func `Random lives go as the model says, from the start and from checkpoints`(seed: UInt64) async throws {
-        let count = TestDepth.pick(quick: 15, full: 100)
+        let count = TestDepth.pick(quick: 8, full: 100)
         let result = try await run("python3", [Self.model.path, "fill", "\(seed)", "\(count)"], within: .seconds(600))
         try #require(result.status == 0, "\(result.text) \(result.errors)")
         let file = try JSONDecoder().decode(HabitCases.self, from: Data(result.output))

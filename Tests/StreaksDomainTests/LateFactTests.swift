@@ -7,7 +7,7 @@ import Testing
 @Suite struct LateFactTests {
     let a = Story.a
 
-    @Test func `Premium bought before midnight and heard of after it keeps the date`() throws {
+    @Test func `Premium bought before midnight and received after it keeps the date`() throws {
         var story = try Story(.typed, ["UTC"])
         for day in 1...3 { try story.post(a, story.may(day, "12:00:00")) }
         // The free date of the month goes to the fourth, the fifth breaks.
@@ -35,7 +35,7 @@ import Testing
         #expect(state.mark(on: day("2026-05-10")) == .neutral)
     }
 
-    @Test func `A member who left before midnight is missed by no one, whenever that is heard of`() throws {
+    @Test func `A member who left before midnight is missed by no one, whenever that is received`() throws {
         var story = try Story(.team, Array(repeating: "UTC", count: 4))
         let users = story.ledger.participants.map(\.user)
         for user in users { try story.post(user, "2026-05-01T12:00:00Z") }
@@ -48,7 +48,7 @@ import Testing
         #expect(story.keys("restored").count == 1)
     }
 
-    @Test func `A member who joined before midnight counts from the next date, whenever that is heard of`() throws {
+    @Test func `A member who joined before midnight counts from the next date, whenever that is received`() throws {
         func team(joined: String, heard: String) throws -> StreakState {
             var story = try Story(.team, ["UTC", "UTC"])
             let (users, new) = (story.ledger.participants.map(\.user), UserID(high: 1, low: 9))

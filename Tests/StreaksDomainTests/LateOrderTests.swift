@@ -6,11 +6,11 @@ import Testing
 /// Random lives in which zones, plans and memberships come hours after they were made, with dates settled before and between: what they decide is
 /// what it had been in time (SD-5).
 @Suite struct LateOrderTests {
-    @Test(arguments: TestDepth.seeds(quick: 4, full: 40)) func `Mutual streaks: zones that come late`(block: UInt64) {
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 40)) func `Mutual streaks: zones that come late`(block: UInt64) {
         for seed in 0..<25 as Range<UInt64> { check(LateLife(seed: 90_000 + block * 25 + seed, .mutual, users: 2)) }
     }
 
-    @Test(arguments: TestDepth.seeds(quick: 2, full: 20)) func `Check-in and typed streaks: zones and plans that come late`(
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 20)) func `Check-in and typed streaks: zones and plans that come late`(
         block: UInt64
     ) {
         for seed in 0..<20 as Range<UInt64> {
@@ -19,11 +19,11 @@ import Testing
         }
     }
 
-    @Test(arguments: TestDepth.seeds(quick: 2, full: 20)) func `Teams: zones and memberships that come late`(block: UInt64) {
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 20)) func `Teams: zones and memberships that come late`(block: UInt64) {
         for seed in 0..<20 as Range<UInt64> { check(LateLife(seed: 120_000 + block * 20 + seed, .team, users: 4)) }
     }
 
-    @Test(arguments: TestDepth.seeds(quick: 4, full: 40)) func `No token, repair or time machine is spent for nothing`(
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 40)) func `No token, repair or time machine is spent for nothing`(
         block: UInt64
     ) {
         for seed in 0..<25 as Range<UInt64> {
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// A life on two ledgers: one hears of everything when it is made, the other late. While something is on its way nobody contributes.
+/// A life on two ledgers: one receives everything when it is made, the other late. While something is on its way no one contributes.
 struct LateLife {
     let policy: StreakPolicy
     let recovers: Bool
@@ -92,12 +92,12 @@ struct LateLife {
         act(command)
     }
 
-    /// On the ledger that hears of everything when it is made.
+    /// On the ledger that receives everything when it is made.
     private mutating func inTime(_ command: StreakCommand) {
         if let change = try? punctual.applying(command, policy, at: now) { punctual = change.ledger }
     }
 
-    /// On the one that hears of some things late.
+    /// On the one that receives some things late.
     private mutating func act(_ command: StreakCommand) {
         trace.append("\(now) \(command)")
         do throws(ServiceError) {
@@ -112,7 +112,7 @@ struct LateLife {
 
     private mutating func settle() { act(.settle) }
 
-    /// A zone, a plan or a membership that is heard of some hours after it was made.
+    /// A zone, a plan or a membership that is received some hours after it was made.
     private mutating func deliverLate() {
         let made = now
         let fact = fact()

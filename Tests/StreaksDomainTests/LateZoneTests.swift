@@ -3,7 +3,7 @@ import StreaksDomain
 import TestSupport
 import Testing
 
-/// Zones that streaks hear of after they settled dates without them (SD-3, SD-5, SD-6).
+/// Zones that streaks receive after they settled dates without them (SD-3, SD-5, SD-6).
 @Suite struct LateZoneTests {
     let a = Story.a
     let b = Story.b
@@ -21,7 +21,7 @@ import Testing
         try story.at(heard, .changeZone(user, try #require(Zone(zone)), since: moment(since)))
     }
 
-    @Test func `The old midnight passes before the zone is heard of: the break is undone and the date ends where it ends`() throws
+    @Test func `The old midnight passes before the zone is received: the break is undone and the date ends where it ends`() throws
     {
         var story = try story(posted: a)
         let broken = try story.settle("2026-05-02T18:16:00Z")
@@ -36,7 +36,7 @@ import Testing
         #expect(state.status == .active && state.count == 1 && state.openDate == day("2026-05-02"))
         #expect(state.deadlineAt == moment("2026-05-03T07:00:00Z"), "midnight in Los Angeles")
         #expect(story.keys("restored") == ["restored:2026-05-02"])
-        // Told once, whoever settles; and the present date counts as ever.
+        // Emitted once, by the first that settles; and the present date counts as ever.
         try story.settle("2026-05-02T18:31:00Z")
         #expect(story.keys("restored").count == 1)
         try story.post(b, "2026-05-02T18:40:00Z")
@@ -44,7 +44,7 @@ import Testing
         #expect(end.status == .broken && end.brokenAt == moment("2026-05-03T07:00:00Z") && end.brokenBy == b)
     }
 
-    @Test func `Heard of in time or late, from the start or from a checkpoint: the same dates, counts and deadlines`() throws {
+    @Test func `Received in time or late, from the start or from a checkpoint: the same dates, counts and deadlines`() throws {
         var late = try story(posted: a)
         try late.settle("2026-05-02T18:16:00Z")
         _ = try fly(&late, a, to: "America/Los_Angeles", since: "2026-05-02T17:00:00Z", heard: "2026-05-02T18:30:00Z")

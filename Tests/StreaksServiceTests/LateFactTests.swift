@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what the ledger says later is what was emitted: from rows, from a checkpoint, and as if heard of in time`()
+    @Test func `what the ledger says later is what was emitted: from rows, from a checkpoint, and as if received in time`()
         async throws
     {
         try await withWorld(at: "2026-05-01T03:00:00Z") { world in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tokens
 
-/// Tokens that only look right: signed by whoever has the key, so that nothing but their form is wrong.
+/// Tokens that only look right: signed by who has the key, so that nothing but their form is wrong.
 @Suite("Forged tokens")
 struct ForgedTokenTests {
     private let key: P256.PrivateKey
@@ -41,7 +41,7 @@ struct ForgedTokenTests {
         try signed(encoded(header.replacing("KID", with: kid)) + "." + encoded(claims))
     }
 
-    @Test func `are told from genuine ones, with spaces and other fields in the header`() throws {
+    @Test func `are distinguished from genuine ones, with spaces and other fields in the header`() throws {
         for header in [
             "{\"alg\":\"ES256\",\"kid\":\"KID\"}", "{\"kid\":\"KID\",\"typ\":\"JWT\",\"alg\":\"ES256\"}",
             "\n{ \"alg\" : \"ES256\", \"kid\" : \"KID\", \"x5c\": [\"a\", 1, {}], \"cty\": null }\r\n",
@@ -66,7 +66,7 @@ struct ForgedTokenTests {
         "null",
         "{\"alg\":\"ES256\",\"kid\":\"KID\",\"x\":[[[[[[[[[[1]]]]]]]]]]}", "{\"alg\":\"ES256\",\"kid\":\"KID\",\"x\":\"\u{0}\"}",
     ])
-    func `with another header are refused, whoever signed them`(header: String) throws {
+    func `with another header are refused, even with a right signature`(header: String) throws {
         #expect(try !isAccepted(signed(header: header)))
     }
 

@@ -3,13 +3,13 @@ private import Synchronization
 internal import Tokens
 
 /// Sessions that ended before their access tokens expire (AU-3). Kept as long as such a token could live, by this machine's clock alone: what
-/// another machine calls now makes no session be forgotten.
+/// another machine calls now does not drop a session.
 final class Revocations: Sendable {
     /// No access token lives longer.
     static let horizon = Duration.microseconds(RevocationStream.lifetime.microseconds)
 
     private struct State {
-        /// When each was heard of last.
+        /// When each was received last.
         var sessions: [SessionID: ContinuousClock.Instant] = [:]
         var nextPruning: ContinuousClock.Instant?
         var isComplete = false

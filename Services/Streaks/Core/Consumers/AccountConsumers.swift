@@ -42,7 +42,7 @@ struct AccountConsumers: Sendable {
         try await writer.clockChanged(of: profile.userID, work)
     }
 
-    /// Settles again what was settled before the change was heard of (SD-6): also streaks that broke since it was made.
+    /// Settles again what was settled before the change was received (SD-6): also streaks that broke since it was made.
     private func zoneChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
         let (user, zone, since) = (profile.userID, profile.zone, profile.zoneSince)
         guard try await ZoneRepository.isNews(zone, of: user, since: since, work.sql) else { return }

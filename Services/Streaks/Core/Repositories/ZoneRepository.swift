@@ -68,7 +68,7 @@ package enum ZoneRepository {
 
     /// Adds a change, unless the user is purged. - Returns: whether it was news.
     ///
-    /// - Parameter recordedAt: when the ledgers of the user's streaks hear of it; nil: as if when it was made, for who has none yet.
+    /// - Parameter recordedAt: when the ledgers of the user's streaks receive it; nil: as if when it was made, for who has none yet.
     package static func add(_ zone: Zone, of user: UserID, since: Instant, recordedAt: Instant? = nil, _ sql: Transaction)
         async throws -> Bool
     {

@@ -122,7 +122,7 @@ extension StreakLedger {
 }
 
 extension FoldPass {
-    /// The times in which a streak that stops at a break counted as broken although, by the zones that it heard of later, it was not: it took no
+    /// The times in which a streak that stops at a break counted as broken although, by the zones that it received later, it was not: it took no
     /// contribution then (`isHardlySeen`).
     static func closures(of ledger: StreakLedger, _ policy: StreakPolicy, now: Instant) -> [Checkpoint.Closure] {
         var closures = ledger.base.closures

@@ -1,7 +1,7 @@
 import Kernel
 
 extension StreakLedger {
-    /// TS-4: counts from the date after that on which they joined, whenever that is heard of.
+    /// TS-4: counts from the date after that on which they joined, whenever that is received.
     mutating func join(_ user: UserID, _ zones: ZoneHistory, at joined: Instant, _ policy: StreakPolicy, _ state: StreakState)
         throws(ServiceError)
     {
@@ -20,7 +20,7 @@ extension StreakLedger {
         }
     }
 
-    /// TS-4: is missed by no one on the date on which they left, whenever that is heard of.
+    /// TS-4: is missed by no one on the date on which they left, whenever that is received.
     mutating func leave(_ user: UserID, at left: Instant, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
         guard let index = participants.firstIndex(where: { $0.user == user }) else { throw .notAMember }
         guard participants[index].isPresent, let last = participants[index].stays.indices.last else { return }

@@ -37,7 +37,7 @@ public struct ZoneHistory: Hashable, Sendable {
 
     /// The clock follows `zone` from `instant` on. A change older than the last known one is ignored: those of one user come in order.
     ///
-    /// - Parameter recordedAt: when the ledgers hear of it, which may be after dates were settled without it; nil: at once.
+    /// - Parameter recordedAt: when the ledgers receive it, which may be after dates were settled without it; nil: at once.
     public mutating func change(to zone: Zone, at instant: Instant, recordedAt: Instant? = nil) {
         guard let last = entries.last, instant >= last.since, last.zone != zone else { return }
         entries.append(Entry(since: instant, zone: zone, recordedAt: recordedAt))
