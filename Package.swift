@@ -291,7 +291,10 @@ let testTargets: [Target] = [
     ),
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
-    tests("HTTPServerTests", ["HTTPServer", "Kernel", "TestSupport"] + nio),
+    tests(
+        "HTTPServerTests",
+        ["HTTPServer", "Kernel", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")] + nio
+    ),
     tests("WireTests", all("API") + ["Kernel", "Wire", "CommonAPI", "TestingAPI", "TestSupport", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "CNats", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),

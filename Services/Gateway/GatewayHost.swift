@@ -1,8 +1,10 @@
 internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
+internal import HTTPServer
 internal import Kernel
 public import Logging
+internal import NIOCore
 public import Runtime
 private import Synchronization
 internal import Tokens
@@ -68,6 +70,9 @@ public final class GatewayHost: Program {
 
     /// Connections that are served now.
     var openConnections: Int { parts.withLock { $0.listener }?.openConnections ?? 0 }
+
+    /// Memory that heads of requests take which have not arrived whole.
+    var headBytes: Int { parts.withLock { $0.listener }?.headBytes ?? 0 }
 
     /// Brings the gateway up: it listens when it knows its routes, signing keys and revocations, or when `gateway.ready-timeout` is over.
     ///
@@ -212,6 +217,17 @@ public final class GatewayHost: Program {
         )
     }
 
+    /// What heads may take: one address has an eighth, as of the places of bodies.
+    private func heads(_ addresses: ClientAddresses) throws -> HTTPHeads {
+        let memory = try settings.get(GatewaySettings.headMemory) << 20
+        return HTTPHeads(
+            inAll: memory,
+            share: try settings.get(GatewaySettings.addressRate) > 0 ? memory / 8 : memory,
+            timeout: .seconds(try settings.get(GatewaySettings.headTimeout)),
+            client: { peer in addresses.holder(of: peer?.ipAddress.flatMap { IPAddress($0) }) }
+        )
+    }
+
     private func place() throws -> HTTPListener.Place {
         if let descriptor = try InheritedSocket.take() { return .inherited(descriptor) }
         return .address(host: try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port))
@@ -236,6 +252,7 @@ public final class GatewayHost: Program {
         let channel = GatewayChannel(
             responder: responder,
             refusals: Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics),
+            heads: try heads(responder.addresses),
             bodyLimit: closing,
             idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
         )

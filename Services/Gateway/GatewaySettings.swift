@@ -17,6 +17,19 @@ public enum GatewaySettings {
         in: 1...86_400,
         help: "Seconds after which a connection on which nothing moves is closed."
     )
+    static let headTimeout = Setting(
+        "http.head-timeout",
+        default: 10,
+        in: 1...86_400,
+        help: "Seconds the request line and headers of a request may take to arrive."
+    )
+    static let headMemory = Setting(
+        "http.head-memory",
+        default: 32,
+        in: 1...65_536,
+        help: "MiB of memory for request lines and headers that are still arriving, of which one address has an eighth; "
+            + "more are answered UNAVAILABLE at once."
+    )
     static let bodyTimeout = Setting(
         "http.body-timeout",
         default: 120,
@@ -87,8 +100,7 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, bodyTimeout, maxConnections, maxStreams, maxInFlight, trustedProxies, corsOrigins, userRate,
-            addressRate,
-            services, drainTimeout, readyTimeout,
+            port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, maxStreams, maxInFlight,
+            trustedProxies, corsOrigins, userRate, addressRate, services, drainTimeout, readyTimeout,
         ]
 }

@@ -169,9 +169,9 @@ public final class HTTPRequests: ChannelDuplexHandler, RemovableChannelHandler {
         switch rules {
         case .elsewhere: context.close(mode: .output, promise: nil)
         case .here:
-            guard case .idle = phase, error is HTTPParserError else { break }
+            guard case .idle = phase, let status = HTTPResponseStatus(refusing: error) else { break }
             phase = .answering(Facts())
-            send(HTTPResponse(.badRequest), context)
+            send(HTTPResponse(status), context)
         }
         context.fireErrorCaught(error)
     }

@@ -25,6 +25,7 @@ public final class HTTPServer: Sendable {
     ///   - host: a name or an address of this machine.
     ///   - port: 0 for one that is free.
     ///   - group: its threads.
+    ///   - heads: what heads of requests may take.
     ///   - respond: makes the reply to a request. When it throws, that is 413 for `HTTPBody.TooLarge`, 400 for a request that is no correct
     ///     HTTP, otherwise 500.
     /// - Throws: the operating system's error when the address cannot be listened on.
@@ -32,6 +33,7 @@ public final class HTTPServer: Sendable {
         host: String,
         port: Int,
         on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        heads: HTTPHeads = HTTPHeads(),
         _ respond: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
     ) async throws -> HTTPServer {
         let connections = HTTPConnections()
@@ -52,7 +54,7 @@ public final class HTTPServer: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHTTP()
+                    try channel.pipeline.syncOperations.addHTTP(heads)
                     let requests = HTTPRequests(on: channel.eventLoop, of: connections, rules: .here) { _ in answer }
                     try channel.pipeline.syncOperations.addHandler(requests)
                     connections.add(channel)
@@ -80,14 +82,18 @@ public final class HTTPServer: Sendable {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Adds a parser of requests and what writes replies. `HTTPRequests` says how a body is framed.
+    /// Adds a parser of requests and what writes replies. `HTTPRequests` says how a body is framed. Where heads exceed their limits, an
+    /// `HTTPHeadError` passes through the pipeline, and nothing more.
     ///
+    /// - Parameter heads: what heads may take.
     /// - Throws: when the connection takes no more handlers.
-    public func addHTTP() throws {
+    public func addHTTP(_ heads: HTTPHeads) throws {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (80 << 10, 80 << 10, 1_000)
+        (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (heads.most, heads.most, 1_000)
         var encoder = HTTPResponseEncoder.Configuration()
         encoder.automaticallySetFramingHeaders = false
+        let collector = HTTPHeadCollector(heads)
+        try addHandler(collector)
         try configureHTTPServerPipeline(
             withPipeliningAssistance: false,
             withErrorHandling: false,
@@ -96,5 +102,17 @@ extension ChannelPipeline.SynchronousOperations {
             withEncoderConfiguration: encoder,
             withDecoderLimitConfiguration: limits
         )
+        try addHandler(HTTPHeadWatcher(collector))
+    }
+
+    /// Removes the parser: requests are not read any more, and replies can still be written.
+    ///
+    /// - Throws: when `addHTTP` has not added one.
+    public func removeHTTPParser() throws {
+        for old in [
+            try context(handlerType: HTTPHeadCollector.self),
+            try context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self),
+            try context(handlerType: HTTPHeadWatcher.self),
+        ] { removeHandler(context: old, promise: nil) }
     }
 }

@@ -40,23 +40,32 @@ public final class RawConnection: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    /// - Parameter sendBuffer: bytes that the kernel keeps of what is sent; nil for as many as it likes.
-    public init(port: UInt16, sendBuffer: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - sendBuffer: bytes that the kernel keeps of what is sent; nil for as many as it likes.
+    ///   - source: the address of this machine that it comes from; nil for the usual one.
+    public init(port: UInt16, sendBuffer: Int32? = nil, from source: String? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var sendBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &sendBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
+        if let source { _ = Self.with(source, 0) { [descriptor] in Glibc.bind(descriptor, $0, $1) } }
+        let isConnected = Self.with("127.0.0.1", port) { [descriptor] in Glibc.connect(descriptor, $0, $1) } == 0
+        guard isConnected else { throw Failure(description: "no connection: \(errno)") }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    private static func with(
+        _ host: String,
+        _ port: UInt16,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
+        address.sin_addr.s_addr = inet_addr(host)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
-        guard isConnected else { throw Failure(description: "no connection: \(errno)") }
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     }
 
     deinit { close(descriptor) }

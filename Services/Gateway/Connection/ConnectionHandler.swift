@@ -30,12 +30,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? HTTPParserError else {
+        guard let refusal = RequestHeadRules.refusal(error) else {
             // Bytes after those that the parser gave up at.
             if !(error is ByteToMessageDecoderError) { context.fireErrorCaught(error) }
             return
         }
-        switch state.failed(RequestHeadRules.refusal(error)) {
+        switch state.failed(refusal) {
         case .forward: context.fireErrorCaught(error)
         case .discard: break
         case .refuse(let refusal, let isHead): refuse(refusal, isHead: isHead, context)

@@ -13,6 +13,8 @@ struct GatewayChannel: Sendable {
     let responder: GatewayResponder
     let refusals: Refusals
     let connections = HTTPConnections()
+    /// What heads of requests may take.
+    let heads: HTTPHeads
     /// How long a body may take, as `BodyDeadline` has it.
     let bodyLimit: Duration
     /// How long a connection is kept on which nothing moves.
@@ -27,7 +29,7 @@ struct GatewayChannel: Sendable {
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: Self.userTimeout)
         try? channel.syncOptions?.setOption(option, value: SocketOptionValue(idleTimeout / .milliseconds(1)))
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHTTP()
+        try pipeline.addHTTP(heads)
         try pipeline.addHandlers([
             ConnectionHandler(refusals), BodyDeadline(bodyLimit), IdleTimeout(TimeAmount(idleTimeout)),
             HTTPRequests(on: channel.eventLoop, of: connections, rules: .elsewhere) { [responder] in responder.answer(to: $0) },

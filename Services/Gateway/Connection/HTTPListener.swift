@@ -44,6 +44,9 @@ final class HTTPListener: Sendable {
     /// Connections that are served now.
     var openConnections: Int { handler.connections.count }
 
+    /// Memory that heads of requests take which have not arrived whole.
+    var headBytes: Int { handler.heads.bytes }
+
     /// Begins to accept.
     ///
     /// - Returns: the port.

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -48,6 +49,12 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
         case .end: isArriving = false
         }
         context.fireChannelRead(data)
+    }
+
+    /// From here on a head has a deadline of its own (`HTTPHeads`).
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is HTTPHeadBegan { moved = context.eventLoop.now }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Transcoding
 
-/// Replies to what is no correct HTTP and so never becomes a request: in the shape of all other errors (PF-1, PF-6).
+/// Replies to what is no correct HTTP, or arrives too slowly, and so never becomes a request: in the shape of all other errors (PF-1, PF-6).
 struct Refusals: Sendable {
     let ids: any IDSource
     let crossOrigin: CrossOrigin
@@ -17,6 +17,7 @@ struct Refusals: Sendable {
         let requestID = Exchange.requestID(sent[field: "X-Request-Id"], ids)
         let status = Exchange.status(of: error)
         metrics.malformed(status: status)
+        if error.code == .unavailable { metrics.refusedOne() }
         let body = ByteBuffer(bytes: ErrorEnvelope.json(error, requestID: requestID))
         var headers: HTTPHeaders = [
             "Content-Type": Exchange.json, "Content-Length": "\(body.readableBytes)", "Connection": "close",

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Kernel
 internal import NIOHTTP1
 
@@ -59,11 +60,28 @@ enum RequestHeadRules {
         ServiceError(.invalidArgument, "MALFORMED_REQUEST", "The request is not correct HTTP: \(problem).")
     }
 
-    /// What the parser refused.
-    static func refusal(_ error: HTTPParserError) -> ServiceError {
+    /// The answer to what is no request, or does not become one; nil for an error that says nothing about that.
+    static func refusal(_ error: any Error) -> ServiceError? {
         switch error {
-        case .headerOverflow:
-            ServiceError(.invalidArgument, "HEADERS_TOO_LARGE", "The headers are too large, or there are too many.")
+        case let error as HTTPParserError: refusal(error)
+        case HTTPHeadError.tooLarge: tooLarge
+        case HTTPHeadError.tooSlow:
+            ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The head of the request took too long to arrive.")
+        case HTTPHeadError.tooMany: .unavailable("The server is busy.")
+        default: nil
+        }
+    }
+
+    private static let tooLarge = ServiceError(
+        .invalidArgument,
+        "HEADERS_TOO_LARGE",
+        "The headers are too large, or there are too many."
+    )
+
+    /// What the parser refused.
+    private static func refusal(_ error: HTTPParserError) -> ServiceError {
+        switch error {
+        case .headerOverflow: tooLarge
         case .invalidVersion:
             ServiceError(.unimplemented, "HTTP_VERSION_NOT_SUPPORTED", "Send HTTP/1.1 or HTTP/1.0.")
         case .invalidChunkSize: malformed("a chunk's size cannot be read")

@@ -29,6 +29,10 @@ struct ClientAddresses: Sendable {
         return client
     }
 
+    /// Whose share of something a connection has before a request says where it comes from; nil for a trusted proxy's, which is many
+    /// clients'.
+    func holder(of peer: IPAddress?) -> IPAddress? { peer.flatMap { isTrusted($0) ? nil : $0.site } }
+
     private func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
 }
 

@@ -27,7 +27,7 @@ final class GatewayMetrics: Sendable {
     /// A request was turned away at the door.
     func refusedOne() { refused.increment() }
 
-    /// What arrived was no correct HTTP, and was answered with this status.
+    /// What arrived did not become a request, and was answered with this status.
     func malformed(status: Int) { count("none", status: status) }
 
     /// A request has its reply.

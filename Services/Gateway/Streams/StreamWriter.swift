@@ -30,8 +30,9 @@ final class StreamWriter: ChannelDuplexHandler, RemovableChannelHandler {
         do {
             // The parser leaves later, and what it may still say ends here.
             try pipeline.addHandler(StreamWriter(stream), position: .before(context.handler))
+            try pipeline.removeHTTPParser()
             for old in [
-                try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self), context,
+                context,
                 try pipeline.context(handlerType: BodyDeadline.self),
                 try pipeline.context(handlerType: IdleTimeout.self),
                 try pipeline.context(handlerType: HTTPRequests.self),

@@ -6,7 +6,7 @@ enum ErrorReasons {
     /// Of what is no correct HTTP, or none that is understood.
     static let connection = [
         "EXPECTATION_FAILED", "HEADERS_TOO_LARGE", "HTTP_VERSION_NOT_SUPPORTED", "MALFORMED_REQUEST",
-        "UNSUPPORTED_TRANSFER_ENCODING",
+        "REQUEST_TIMEOUT", "UNSUPPORTED_TRANSFER_ENCODING",
     ]
     /// Where a path has parameters.
     static let path = ["MALFORMED_PATH"]
@@ -18,15 +18,14 @@ enum ErrorReasons {
     static let administrators = ["ADMIN_ONLY", "SECOND_FACTOR_ENROLMENT_REQUIRED"]
     /// Where there is a body.
     static let body = [
-        "BODY_TOO_LARGE", "MALFORMED_BODY", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING",
-        "UNSUPPORTED_MEDIA_TYPE",
+        "BODY_TOO_LARGE", "MALFORMED_BODY", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_CONTENT_ENCODING", "UNSUPPORTED_MEDIA_TYPE",
     ]
     /// Where the body is not read.
-    static let rawBody = ["BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING"]
+    static let rawBody = ["BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_CONTENT_ENCODING"]
     /// Where requests are counted.
     static let limits = ["RATE_LIMITED"]
     static let upload = [
-        "FILE_TOO_LARGE", "MALFORMED_UPLOAD", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "STORAGE_DENIED", "STORAGE_FULL",
+        "FILE_TOO_LARGE", "MALFORMED_UPLOAD", "PAYLOAD_TOO_LARGE", "STORAGE_DENIED", "STORAGE_FULL",
         "STORAGE_UNAVAILABLE", "UNSUPPORTED_CONTENT_ENCODING", "UNSUPPORTED_MEDIA_TYPE",
     ]
     /// Where an `Idempotency-Key` is taken (PF-4).

@@ -85,6 +85,9 @@ final class EchoGateway: Sendable {
     /// Connections that it serves.
     var openConnections: Int { host.openConnections }
 
+    /// Memory that heads of requests take which have not arrived whole.
+    var headBytes: Int { host.headBytes }
+
     /// Stops it as an operator does.
     func stop() async { await host.stop() }
 
