@@ -170,7 +170,7 @@ import Testing
 
     @Test func `what may have had an effect is sent again only when it may be repeated`() {
         var change = policy(.never)
-        for event in [CallPolicy.Event.refused(isLasting: false), .inProgress, .unsent] {
+        for event in [CallPolicy.Event.refused(isLasting: false), .declined, .inProgress, .unsent] {
             #expect(change.step(after: event, jitter: 3) == .fail, "\(event)")
         }
         #expect(change.step(after: silence, jitter: 3) == .wait(.milliseconds(100)))
@@ -239,6 +239,40 @@ import Testing
         var unsent = policy(.idempotent)
         #expect(unsent.step(after: .unsent, jitter: 3) == .send(after: .milliseconds(53)))
         #expect(unsent.step(after: .unsent, jitter: 3) == .fail)
+    }
+
+    @Test func `a change's refusal is the answer when no other sending may still be made`() {
+        var one = policy(.withKey)
+        #expect(one.step(after: .declined, jitter: 0) == .fail && one.isSettled)
+        var two = policy(.withKey)
+        #expect(two.step(after: Self.silence(after: .seconds(2)), jitter: 0) == .send(after: .zero))
+        _ = two.sent()
+        #expect(two.step(after: .declined, jitter: 0) == .wait(.milliseconds(150)) && !two.isSettled)
+        #expect(two.step(after: .inProgress, jitter: 0) == .send(after: .milliseconds(20)))
+        _ = two.sent()
+        #expect(two.step(after: .declined, jitter: 0) == .fail && two.isSettled)
+        var ended = policy(.withKey)
+        #expect(ended.step(after: Self.silence(isInstanceLost: true), jitter: 0) == .send(after: .zero))
+        _ = ended.sent()
+        #expect(ended.step(after: .gone, jitter: 0) == .send(after: .zero), "nobody had that one")
+        _ = ended.sent()
+        #expect(ended.step(after: .declined, jitter: 0) == .wait(.milliseconds(150)), "the first may be made")
+    }
+
+    @Test(arguments: [CallPolicy.Event.declined, .refused(isLasting: true)])
+    func `what a change is refused with is no answer while a sending is lost with its connection`(event: CallPolicy.Event) {
+        var lost = policy(.withKey)
+        #expect(lost.step(after: Self.silence(isLost: true), jitter: 0) == .send(after: .zero))
+        _ = lost.sent()
+        #expect(lost.step(after: event, jitter: 0) == .wait(.milliseconds(150)) && !lost.isSettled)
+        #expect(lost.step(after: Self.silence(after: .seconds(2)), jitter: 0) == .send(after: .zero), "it may have been made")
+    }
+
+    @Test func `a read waits for no other answer`() {
+        var read = policy(.idempotent)
+        _ = read.step(after: silence, jitter: 0)
+        _ = read.sent()
+        #expect(read.step(after: .declined, jitter: 0) == .fail)
     }
 
     @Test func `a call waits for the one that is being worked on`() {

@@ -15,7 +15,8 @@ enum Repeatability: Sendable, Equatable {
 ///
 /// Only a call that may be repeated is sent a second time while its first sending may have had an effect: when there is no reply in the
 /// method's usual time (the instance may have died, or be frozen), when the connection was lost after it was sent, when an instance refused it,
-/// and as long as another sending of it is being worked on. The first reply to any sending counts.
+/// and as long as another sending of it is being worked on. The first success of any sending counts. A change's refusal counts when no other
+/// sending may still be made: it may be a limit's, which knows nothing of the sending that is being worked on.
 ///
 /// A sending that no instance got is repeated for any method: one to an instance that has ended, or one without responders while the broker
 /// is down and shortly after, when they are still reconnecting.
@@ -27,6 +28,8 @@ struct CallPolicy {
         case silence(isConnected: Bool, isLost: Bool, isInstanceLost: Bool, elapsed: Interval)
         /// An instance answered `UNAVAILABLE`; with `isLasting`, it named a time of more than a second.
         case refused(isLasting: Bool)
+        /// An instance answered with another error: nothing has come of this sending.
+        case declined
         /// Another sending, or another request with the same key, is being worked on.
         case inProgress
         /// The connection broke while the request was sent.
@@ -59,6 +62,8 @@ struct CallPolicy {
     let usualTime: Interval
     /// How many sendings may still be answered.
     private var awaited = 0
+    /// How many may have had an effect, but the answer is lost.
+    private var lost = 0
     private var rounds = 0
     private var slowRepeats = 0
     private var waits = 0
@@ -79,6 +84,9 @@ struct CallPolicy {
 
     var isRepeatable: Bool { repeatability != .never }
 
+    /// Whether every sending was answered, or reached no instance.
+    var isSettled: Bool { awaited + lost == 0 }
+
     /// Longer with each round of silence, at most a second or the usual time.
     private var patience: Interval {
         guard rounds > 0 else { return usualTime }
@@ -98,6 +106,7 @@ struct CallPolicy {
             guard isConnected else { return .wait(.milliseconds(50)) }
             rounds += 1
             if isLost, isRepeatable {
+                lost += awaited
                 awaited = 0
                 return .send(after: .zero)
             }
@@ -116,7 +125,11 @@ struct CallPolicy {
             awaited = max(0, awaited - 1)
             // Asked for a longer pause, nothing is won by repeating at once.
             if !isLasting, takeRetry() { return .send(after: .milliseconds(2 + jitter % 20)) }
-            return awaited > 0 ? .wait(patience) : .fail
+            return awaited > 0 || (repeatability == .withKey && !isSettled) ? .wait(patience) : .fail
+        case .declined:
+            awaited = max(0, awaited - 1)
+            // What is declared idempotent, reads above all, is answered the same by every sending.
+            return repeatability == .withKey && !isSettled ? .wait(patience) : .fail
         case .inProgress:
             awaited = max(0, awaited - 1)
             guard isRepeatable else { return .fail }

@@ -105,6 +105,8 @@ private struct OpenCall {
     private var losses = 0
     /// What the call fails with when nothing better comes.
     private var failure = ServiceError.deadlineExceeded
+    /// What a sending was refused with: the answer when nothing can come of the others.
+    private var refusal: ServiceError?
 
     init(
         _ connection: BusConnection,
@@ -131,7 +133,7 @@ private struct OpenCall {
         while true {
             let outcome: PendingRequests.Outcome
             switch step {
-            case .fail: throw failure
+            case .fail: throw policy.isSettled ? refusal ?? failure : failure
             case .send(let pause) where pause > .zero:
                 outcome = try await wait(pause)
                 if case .silence = outcome {
@@ -200,11 +202,17 @@ private struct OpenCall {
         } else if error.isInProgress, policy.isRepeatable {
             event = .inProgress
         } else {
-            throw error
+            event = .declined
         }
-        failure = error
-        try keep()
         step = policy.step(after: event, jitter: Self.jitter)
+        if event != .declined {
+            failure = error
+        } else if step == .fail {
+            throw error
+        } else {
+            refusal = error
+        }
+        try keep()
         return nil
     }
 
