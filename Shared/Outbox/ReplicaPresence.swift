@@ -8,6 +8,8 @@ private import Synchronization
 /// A lease notes its holder's lock beside the time at which it runs out. A replica that finds that lock free takes the lease over: a killed
 /// process loses its connection at once, and of a frozen one, or one behind a broken network, the server ends the connection when it has
 /// missed its heartbeats for a second. Without the lock (too few connections, PgBouncer) only the time counts.
+///
+/// The same connection holds claims: what one replica works on, and another must not begin (`claim`).
 public final class ReplicaPresence: Sendable {
     /// How often the connection says something.
     static let heartbeat = Duration.milliseconds(250)
@@ -21,6 +23,8 @@ public final class ReplicaPresence: Sendable {
     private let database: Database
     private let logger: Logger
     private let isShown = Atomic(false)
+    /// While the lock is held.
+    private let session = Mutex<DatabaseSession?>(nil)
 
     /// - Parameters:
     ///   - configuration: the database of the leases. Its pool is not used: this makes one connection beside it.
@@ -73,11 +77,49 @@ public final class ReplicaPresence: Sendable {
         while try await session.query("SELECT 1 WHERE pg_try_advisory_lock(\(key))").isEmpty {
             try await Task.sleep(for: Self.pause)
         }
+        self.session.withLock { $0 = session }
+        defer { self.session.withLock { $0 = nil } }
         isShown.store(true, ordering: .releasing)
         while true {
             try await Task.sleep(for: Self.heartbeat)
             _ = try await session.query("SELECT 1")
         }
+    }
+}
+
+extension ReplicaPresence {
+    /// What became of a claim.
+    public enum Claim: Sendable {
+        /// This replica has it, until `release` or until its connection ends.
+        case taken
+        /// Another replica has it.
+        case takenElsewhere
+        /// There is no connection to say.
+        case unknown
+    }
+
+    /// Claims something, without waiting. It helps against work that is done twice; a transaction that must not run twice has a lock of its own,
+    /// since a claim falls with the connection, whatever its replica does.
+    ///
+    /// - Parameter number: what is claimed, the same at all replicas. One that this replica has already it gets again. A claim is not to be
+    ///   cancelled: whether it was taken would be unknown.
+    public func claim(_ number: Int64) async -> Claim {
+        guard let session = session.withLock({ $0 }) else { return .unknown }
+        do {
+            let rows = try await session.query("SELECT 1 WHERE pg_try_advisory_lock(\(number))")
+            return rows.isEmpty ? .takenElsewhere : .taken
+        } catch {
+            // It may have been taken all the same.
+            await release(number)
+            return .unknown
+        }
+    }
+
+    /// Gives a claim back. One that is not held is none.
+    public func release(_ number: Int64) async {
+        guard let session = session.withLock({ $0 }) else { return }
+        // When it fails, the claim falls with its connection.
+        _ = try? await session.query("SELECT pg_advisory_unlock(\(number))")
     }
 }
 

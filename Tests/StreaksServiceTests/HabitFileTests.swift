@@ -250,18 +250,25 @@ struct HabitFileWorld {
     private let uploads: UploadedHabits
     private let documents: HabitDocuments
 
-    init(world: World, blobs: LocalBlobStore) {
+    init(world: World, blobs: LocalBlobStore, pool: WorkPool = WorkPool(name: "files-test", threads: 1, queueLimit: 4)) {
         (self.world, self.blobs) = (world, blobs)
         habits = HabitStore(world.service.core, work: world.work)
-        let pool = WorkPool(name: "files-test", threads: 1, queueLimit: 4)
         uploads = UploadedHabits(habits: habits, blobs: blobs, pool: pool, logger: testLogger)
         documents = HabitDocuments(habits: habits, blobs: blobs, ids: UUIDv7Source(clock: SystemClock()))
     }
 
-    private func upload(_ bytes: [UInt8]) async throws -> CommonAPI.Blob {
+    func upload(_ bytes: [UInt8]) async throws -> CommonAPI.Blob {
         let id: OperationID = UUIDv7Source(clock: SystemClock()).make()
         let stored = try await blobs.put(try BlobKey("incoming/\(id)"), bytes)
         return CommonAPI.Blob(key: stored.info.key.description, size: UInt64(stored.info.size))
+    }
+
+    /// Imports a CSV of the app's own with an idempotency key.
+    func bring(_ csv: CommonAPI.Blob, _ user: UserID, key: String) async throws -> ImportHabitsReply {
+        var context = World.by(user)
+        context.idempotencyKey = key
+        let request = ImportHabitsRequest(file: csv, format: "csv")
+        return try await ImportHabits(uploads: uploads, mutations: world.mutations).handle(request, context).reply
     }
 
     @discardableResult

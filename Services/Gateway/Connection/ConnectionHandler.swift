@@ -30,7 +30,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let refusal = RequestHeadRules.refusal(error) else {
+        guard let refusal = RequestHeadRules.refusal(of: error) else {
             // Bytes after those that the parser gave up at.
             if !(error is ByteToMessageDecoderError) { context.fireErrorCaught(error) }
             return

@@ -61,7 +61,7 @@ enum RequestHeadRules {
     }
 
     /// The answer to what is no request, or does not become one; nil for an error that says nothing about that.
-    static func refusal(_ error: any Error) -> ServiceError? {
+    static func refusal(of error: any Error) -> ServiceError? {
         switch error {
         case let error as HTTPParserError: refusal(error)
         case HTTPHeadError.tooLarge: tooLarge
@@ -79,7 +79,7 @@ enum RequestHeadRules {
     )
 
     /// What the parser refused.
-    private static func refusal(_ error: HTTPParserError) -> ServiceError {
+    static func refusal(_ error: HTTPParserError) -> ServiceError {
         switch error {
         case .headerOverflow: tooLarge
         case .invalidVersion:

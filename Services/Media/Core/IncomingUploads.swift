@@ -36,6 +36,12 @@ package struct IncomingUploads: Sendable {
         }
     }
 
+    /// Deletes the upload of a request that has its answer already.
+    package func discard(_ upload: CommonAPI.Blob?) async {
+        guard let upload, upload.key.hasPrefix("incoming/"), let key = try? BlobKey(upload.key) else { return }
+        await delete(key)
+    }
+
     /// The bytes of an upload.
     ///
     /// - Throws: as `BlobStore.readUpload`.

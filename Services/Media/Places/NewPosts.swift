@@ -31,14 +31,13 @@ struct NewPosts: Sendable {
     let ids: any IDSource
     let logger: Logger
 
-    /// Posts a file that came with its request.
+    /// Posts a file that came with its request. Its caller sees to it that no other sending does (`Mutations.alone`).
     ///
     /// - Throws: `POST_ID_TAKEN` when the id is another post's, `POST_REMOVED` when the author has removed the post since.
     func create(_ request: CreatePostRequest, from incoming: BlobKey, by user: UserID, _ context: CallContext) async throws
         -> Once<CreatePostReply>
     {
         let same = request.withoutKeys(of: \.photo, \.video)
-        if let known: Once<CreatePostReply> = try await mutations.known(context, same) { return known }
         let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
         let source = PostSource(key: incoming, kind: request.video == nil ? .photo : .video)
         return try await create(draft, from: source, same, try await views.author(user, context), context)
@@ -50,7 +49,6 @@ struct NewPosts: Sendable {
     func create(_ request: CreatePostRequest, of id: UploadID, by user: UserID, _ context: CallContext) async throws
         -> Once<CreatePostReply>
     {
-        if let known: Once<CreatePostReply> = try await mutations.known(context, request) { return known }
         var draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
         let author = try await views.author(user, context)
         guard let upload = try await uploads.uploads.assign(id, of: user, to: draft.id) else {

@@ -49,6 +49,12 @@ struct UploadedHabits: Sendable {
         }
     }
 
+    /// Deletes the upload of a request that has its answer already.
+    func discard(_ upload: CommonAPI.Blob?) async {
+        guard let upload, upload.key.hasPrefix("incoming/"), let key = try? BlobKey(upload.key) else { return }
+        await delete(key)
+    }
+
     /// - Throws: `UNAVAILABLE` when another sending of the same request has ended and deleted it: the client sends it again.
     private func bytes(of key: BlobKey, _ limit: Int64) async throws -> [UInt8] {
         do { return try await blobs.read(key, limit: limit) } catch let error as ServiceError where error.code == .notFound {

@@ -113,7 +113,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         )
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
         let barrier = EventBarrier(database: database, bus: bus)
-        let mutations = Mutations(work: work, database: database, barrier: barrier)
+        let mutations = Mutations(work: work, database: database, barrier: barrier, presence: presence)
         let features = try ServiceSettings.loaded(Module.features, settings)
         let environment = ServiceEnvironment(
             settings: settings,

@@ -14,14 +14,22 @@ public struct Mutations: Sendable {
     public let work: UnitOfWorkFactory
     private let database: Database
     private let barrier: EventBarrier?
+    private let atWork: KeysAtWork
 
     /// - Parameters:
     ///   - database: the one `work` writes to; it holds the table `stored_reply`.
     ///   - barrier: holds replies back until what protects a user has taken effect; nil where no other service is to apply it.
-    public init(work: UnitOfWorkFactory, database: Database, barrier: EventBarrier? = nil) {
+    ///   - presence: tells the other replicas which keys are being worked on here (`alone`); nil where they are not told.
+    public init(
+        work: UnitOfWorkFactory,
+        database: Database,
+        barrier: EventBarrier? = nil,
+        presence: ReplicaPresence? = nil
+    ) {
         self.work = work
         self.database = database
         self.barrier = barrier
+        atWork = KeysAtWork(presence)
     }
 
     /// The answer an earlier request with this key got; nil when there is none yet, or no key.
@@ -31,6 +39,60 @@ public struct Mutations: Sendable {
     /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body.
     public func known<Request: Message, Reply: Message>(_ context: CallContext, _ request: Request) async throws -> Once<Reply>? {
         guard let answer = try await StoredReply(context, request)?.known(at: work.now(), database) else { return nil }
+        return Once(try answer.reply())
+    }
+
+    /// All of a request's work, for a change that costs much before its transaction, or that a limit may refuse: no other sending of it is worked
+    /// on meanwhile.
+    ///
+    /// A repeat gets the first answer, or `REQUEST_IN_PROGRESS` at once while the first sending is being worked on: before `body` asks a limit,
+    /// hashes a password or decodes a picture. Only the transaction (`once`, in `body`) makes sure that the change happens once: what is held
+    /// here falls with the replica's connection, and where replicas do not show themselves (`database.presence`) the others do not know of it.
+    ///
+    /// - Parameters:
+    ///   - request: what the repeat must equal, as in the transaction.
+    ///   - tidy: deletes what a repeat has brought whose answer is there already: its upload. While the first sending is being worked on nothing
+    ///     is deleted, since it may be the same one.
+    ///   - body: the work.
+    /// - Throws: `REQUEST_IN_PROGRESS`, `IDEMPOTENCY_KEY_REUSED`, and what `body` throws, unless the request has an answer by then.
+    public func alone<Request: Message, Reply: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        answered tidy: () async -> Void = {},
+        _ body: () async throws -> Once<Reply>
+    ) async throws -> Once<Reply> {
+        guard let stored = try StoredReply(context, request) else { return try await body() }
+        guard await atWork.take(stored.number) else {
+            // The first sending may have ended a moment ago.
+            guard let once: Once<Reply> = try await answered(stored, tidy) else { throw ServiceError.requestInProgress }
+            return once
+        }
+        do {
+            let once: Once<Reply> = try await first(stored, tidy, body)
+            await atWork.giveBack(stored.number)
+            return once
+        } catch {
+            await atWork.giveBack(stored.number)
+            throw error
+        }
+    }
+
+    private func first<Reply: Message>(
+        _ stored: StoredReply,
+        _ tidy: () async -> Void,
+        _ body: () async throws -> Once<Reply>
+    ) async throws -> Once<Reply> {
+        if let once: Once<Reply> = try await answered(stored, tidy) { return once }
+        do { return try await body() } catch let refusal as ServiceError where !refusal.isInProgress {
+            // Another replica may have been faster: then it is what that has changed which refuses this one.
+            guard let once: Once<Reply> = try await answered(stored, {}) else { throw refusal }
+            return once
+        }
+    }
+
+    private func answered<Reply: Message>(_ stored: StoredReply, _ tidy: () async -> Void) async throws -> Once<Reply>? {
+        guard let answer = try await stored.known(at: work.now(), database) else { return nil }
+        await tidy()
         return Once(try answer.reply())
     }
 

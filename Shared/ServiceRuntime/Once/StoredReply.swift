@@ -93,6 +93,8 @@ struct StoredReply: Sendable {
     private let seal: SymmetricKey
     /// The advisory lock of the key: two numbers of 32 bits. A collision only delays.
     private let lock: AdvisoryLock
+    /// The same numbers as one: PostgreSQL keeps such locks apart.
+    let number: Int64
     private let life: Interval
     /// What another request with the same key is refused with.
     private let reused: ServiceError
@@ -127,7 +129,9 @@ struct StoredReply: Sendable {
         self.reused = reused
         self.keyHash = Array(SHA256.hash(data: key.utf8))
         let digest = SHA256.hash(data: "\(caller) \(Request.fullName) \(key)".utf8)
-        self.lock = AdvisoryLock(Self.number(digest[0..<4]), Self.number(digest[4..<8]))
+        let (high, low) = (Self.number(digest[0..<4]), Self.number(digest[4..<8]))
+        lock = AdvisoryLock(high, low)
+        number = Int64(high) << 32 | Int64(UInt32(bitPattern: low))
         // Keyed: with a plain hash, a reader of the table could try passwords.
         self.requestHash = Array(HMACSHA256(key: key.utf8).code(for: try request.serialized()))
         // Replies may hold tokens: a reader of the table without the client's key learns nothing.

@@ -15,6 +15,12 @@ struct ChangeEmail: MutationHandler {
 
     func handle(_ request: ChangeEmailRequest, _ context: CallContext) async throws -> Once<ChangeEmailReply> {
         let user = try context.requireUser()
+        return try await mutations.alone(context, request) { try await change(request, of: user, context) }
+    }
+
+    private func change(_ request: ChangeEmailRequest, of user: UserID, _ context: CallContext) async throws
+        -> Once<ChangeEmailReply>
+    {
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
         try await owner.require(request, of: account, context)
         return try await mutations.once(context, request) { work in

@@ -18,12 +18,7 @@ struct ChangePassword: MutationHandler {
 
     func handle(_ request: ChangePasswordRequest, _ context: CallContext) async throws -> Once<ChangePasswordReply> {
         let user = try context.requireUser()
-        let reply: Once<ChangePasswordReply>
-        if let known: Once<ChangePasswordReply> = try await mutations.known(context, request) {
-            reply = known
-        } else {
-            reply = try await change(user, request, context)
-        }
+        let reply = try await mutations.alone(context, request) { try await change(user, request, context) }
         try await revocations.publish(of: user)
         return reply
     }

@@ -18,14 +18,16 @@ struct ConfirmSecondFactor: MutationHandler {
 
     func handle(_ request: ConfirmSecondFactorRequest, _ context: CallContext) async throws -> Once<ConfirmSecondFactorReply> {
         let user = try context.requireUser()
-        let reply = try await factors.counting(request.code, context) { proof in
-            try await mutations.once(context, request) { work in
-                try await factors.takeBack(proof, work)
-                guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
-                    throw ServiceError.sessionRevoked
+        let reply = try await mutations.alone(context, request) {
+            try await factors.counting(request.code, context) { proof in
+                try await mutations.once(context, request) { work in
+                    try await factors.takeBack(proof, work)
+                    guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
+                        throw ServiceError.sessionRevoked
+                    }
+                    guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }
+                    return try await confirm(proof, of: account, context, work)
                 }
-                guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }
-                return try await confirm(proof, of: account, context, work)
             }
         }
         try await revocations.publish(of: user)

@@ -17,11 +17,13 @@ struct DeleteAccount: MutationHandler {
 
     func handle(_ request: DeleteAccountRequest, _ context: CallContext) async throws -> Once<DeleteAccountReply> {
         let user = try context.requireUser()
-        guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
-        try await owner.require(request, of: account, context)
-        let running = await runningSubscription(context)
-        let reply = try await mutations.once(context, request, protecting: user) { work in
-            DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work), subscription: running)
+        let reply = try await mutations.alone(context, request) {
+            guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
+            try await owner.require(request, of: account, context)
+            let running = await runningSubscription(context)
+            return try await mutations.once(context, request, protecting: user) { work in
+                DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work), subscription: running)
+            }
         }
         try await revocations.publish(of: user)
         return reply

@@ -19,6 +19,10 @@ struct Login: MutationHandler {
     let clock: any Clock
 
     func handle(_ request: LoginRequest, _ context: CallContext) async throws -> Once<SignInReply> {
+        try await mutations.alone(context, request) { try await signIn(request, context) }
+    }
+
+    private func signIn(_ request: LoginRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let keys = LoginFailureRepository.Keys(
             emailKey: AccountRepository.key(ofEmail: request.email),
             address: context.clientAddress

@@ -17,7 +17,10 @@ struct Register: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
-        if let known: Once<SignInReply> = try await mutations.known(context, request) { return known }
+        try await mutations.alone(context, request) { try await register(request, context) }
+    }
+
+    private func register(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let chosenName = try request.displayName.map { try DisplayName.checked($0) }
         try ProfileRules.requireUnreserved(request.username)
         let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc

@@ -17,15 +17,23 @@ struct RemoveSecondFactor: MutationHandler {
 
     func handle(_ request: RemoveSecondFactorRequest, _ context: CallContext) async throws -> Once<RemoveSecondFactorReply> {
         let user = try context.requireUser()
+        let reply = try await mutations.alone(context, request) { try await remove(request, of: user, context) }
+        try await revocations.publish(of: user)
+        return reply
+    }
+
+    private func remove(_ request: RemoveSecondFactorRequest, of user: UserID, _ context: CallContext) async throws
+        -> Once<RemoveSecondFactorReply>
+    {
         guard let account = try await accounts.find(user), account.status == .active else { throw ServiceError.sessionRevoked }
         do { try await owner.require(request, of: account, context) } catch let error as ServiceError
             where error.code == .invalidArgument
         {
-            // What is missing matters only to who has a factor. A repeat of a removal has the password and does not come here.
+            // What is missing matters only to who has a factor.
             let state = try await factors.repository.state(of: user, factors.repository.database)
             throw state?.enrolledAt == nil ? ServiceError.secondFactorNotEnrolled : error
         }
-        let reply = try await factors.counting(request.code, context) { proof in
+        return try await factors.counting(request.code, context) { proof in
             try await mutations.once(context, request) { work in
                 try await factors.takeBack(proof, work)
                 guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
@@ -41,8 +49,6 @@ struct RemoveSecondFactor: MutationHandler {
                 return RemoveSecondFactorReply(sessionsEnded: Int32(try await ender.endAll(of: user, work)))
             }
         }
-        try await revocations.publish(of: user)
-        return reply
     }
 }
 

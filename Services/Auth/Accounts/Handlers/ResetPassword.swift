@@ -24,13 +24,10 @@ struct ResetPassword: MutationHandler {
     func handle(_ request: ResetPasswordRequest, _ context: CallContext) async throws -> Once<ResetPasswordReply> {
         let tokenHash = mails.tokens.hash(request.token)
         guard let stored = try await tokens.find(tokenHash) else { throw EmailToken.invalid }
-        let reply: Once<ResetPasswordReply>
-        if let known: Once<ResetPasswordReply> = try await mutations.known(context, request) {
-            reply = known
-        } else {
+        let reply = try await mutations.alone(context, request) {
             if let refusal = stored.token.refusal(for: [.passwordReset], now: mutations.work.now()) { throw refusal }
             let hash = try await passwords.hash(request.newPassword, for: context.hashRequester(.newPassword))
-            reply = try await mutations.once(context, request) { work in
+            return try await mutations.once(context, request) { work in
                 try await reset(tokenHash, to: hash, stored.account, work)
             }
         }

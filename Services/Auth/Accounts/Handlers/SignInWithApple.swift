@@ -17,6 +17,10 @@ struct SignInWithApple: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: SignInWithAppleRequest, _ context: CallContext) async throws -> Once<SignInReply> {
+        try await mutations.alone(context, request) { try await signIn(request, context) }
+    }
+
+    private func signIn(_ request: SignInWithAppleRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let identity = try await apple.identity(request.identityToken, nonce: request.nonce)
         try ProfileRules.requireUnreserved(request.username)
         let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc

@@ -15,6 +15,12 @@ struct StartSecondFactor: MutationHandler {
 
     func handle(_ request: StartSecondFactorRequest, _ context: CallContext) async throws -> Once<StartSecondFactorReply> {
         let user = try context.requireUser()
+        return try await mutations.alone(context, request) { try await start(request, of: user, context) }
+    }
+
+    private func start(_ request: StartSecondFactorRequest, of user: UserID, _ context: CallContext) async throws
+        -> Once<StartSecondFactorReply>
+    {
         guard let account = try await accounts.find(user), account.status == .active else { throw ServiceError.sessionRevoked }
         // As the database has it: the token says only what the session may do now.
         guard account.isAdmin else { throw ServiceError.secondFactorAdminsOnly }

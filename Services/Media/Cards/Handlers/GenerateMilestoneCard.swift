@@ -18,12 +18,14 @@ struct GenerateMilestoneCard: MutationHandler {
     {
         let user = try context.requireUser()
         // Only the answer belongs to the key (PF-4): making a card twice is finding it.
-        return try await mutations.once(
-            context,
-            request,
-            completedBy: { try await generate($0.milestoneID, request, by: user, context) },
-            { work in GenerateMilestoneCardReply(milestoneID: work.ids.make(), streakID: request.streakID) }
-        )
+        return try await mutations.alone(context, request) {
+            try await mutations.once(
+                context,
+                request,
+                completedBy: { try await generate($0.milestoneID, request, by: user, context) },
+                { work in GenerateMilestoneCardReply(milestoneID: work.ids.make(), streakID: request.streakID) }
+            )
+        }
     }
 
     private func generate(

@@ -2,6 +2,7 @@ internal import Bus
 internal import Kernel
 internal import MediaAPI
 internal import MediaCore
+internal import ServiceRuntime
 
 /// Posts a photo or video with its position (PL-1, AU-9). It is decoded before anything is shown: of a refused file nothing is kept.
 struct CreatePost: MutationHandler {
@@ -11,6 +12,18 @@ struct CreatePost: MutationHandler {
 
     func handle(_ request: CreatePostRequest, _ context: CallContext) async throws -> Once<CreatePostReply> {
         let user = try context.requireUser()
+        // Around the reading of the file: a repeat must neither decode it nor delete it meanwhile.
+        return try await posts.mutations.alone(
+            context,
+            request.withoutKeys(of: \.photo, \.video),
+            answered: { await uploads.discard(request.photo ?? request.video) },
+            { try await create(request, by: user, context) }
+        )
+    }
+
+    private func create(_ request: CreatePostRequest, by user: UserID, _ context: CallContext) async throws
+        -> Once<CreatePostReply>
+    {
         guard request.photo != nil || request.video != nil else {
             guard let upload = request.uploadID else {
                 throw ServiceError.validation(field: "photo", "is required, or video, or upload_id")

@@ -10,14 +10,15 @@ struct BackupHabits: MutationHandler {
 
     func handle(_ request: BackupHabitsRequest, _ context: CallContext) async throws -> Once<BackupHabitsReply> {
         let user = try context.requireUser()
-        if let known: Once<BackupHabitsReply> = try await mutations.known(context, request) { return known }
         let habits = documents.habits
-        return try await habits.knowing(user, context) {
-            // Before the transaction that notes it: storing a file may take longer than one may wait.
-            let key = try await documents.backup(of: user, at: habits.work.now())
-            return try await mutations.once(context, request) { work in
-                try await habits.open(user, work).noteBackup()
-                return BackupHabitsReply(body: [], fileKey: key.description)
+        return try await mutations.alone(context, request) {
+            try await habits.knowing(user, context) {
+                // Before the transaction that notes it: storing a file may take longer than one may wait.
+                let key = try await documents.backup(of: user, at: habits.work.now())
+                return try await mutations.once(context, request) { work in
+                    try await habits.open(user, work).noteBackup()
+                    return BackupHabitsReply(body: [], fileKey: key.description)
+                }
             }
         }
     }

@@ -15,7 +15,22 @@ struct ImportHabits: MutationHandler {
     func handle(_ request: ImportHabitsRequest, _ context: CallContext) async throws -> Once<ImportHabitsReply> {
         let user = try context.requireUser()
         let read = try reader(request)
-        return try await uploads.use(request.file, of: user, limit: Self.mostBytes, context, read: read) { found in
+        // Around the reading of the file: a repeat must neither read it nor delete it meanwhile.
+        return try await mutations.alone(
+            context,
+            request.withoutKeys(of: \.file),
+            answered: { await uploads.discard(request.file) },
+            { try await add(request, to: user, read: read, context) }
+        )
+    }
+
+    private func add(
+        _ request: ImportHabitsRequest,
+        to user: UserID,
+        read: @escaping @Sendable ([UInt8], HabitFileContext) -> HabitImport,
+        _ context: CallContext
+    ) async throws -> Once<ImportHabitsReply> {
+        try await uploads.use(request.file, of: user, limit: Self.mostBytes, context, read: read) { found in
             let problems = found.problems
             guard problems.errorCount == 0 || request.dryRun else {
                 throw ServiceError.invalidFile(problems.errors, count: problems.errorCount)

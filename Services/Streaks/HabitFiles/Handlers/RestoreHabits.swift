@@ -14,6 +14,17 @@ struct RestoreHabits: MutationHandler {
 
     func handle(_ request: RestoreHabitsRequest, _ context: CallContext) async throws -> Once<RestoreHabitsReply> {
         let user = try context.requireUser()
+        return try await mutations.alone(
+            context,
+            request.withoutKeys(of: \.file),
+            answered: { await uploads.discard(request.file) },
+            { try await replace(by: request, of: user, context) }
+        )
+    }
+
+    private func replace(by request: RestoreHabitsRequest, of user: UserID, _ context: CallContext) async throws
+        -> Once<RestoreHabitsReply>
+    {
         let read: @Sendable ([UInt8], HabitFileContext) -> HabitImport = { HabitBackupReader.read($0, $1) }
         return try await uploads.use(request.file, of: user, limit: Self.mostBytes, context, read: read) { found in
             let problems = found.problems

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPServer
 
 /// What heads of requests may take while they arrive, by a clock that only the test moves.
-struct HeadTests {
+struct HeadLimitTests {
     private static let whole = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
     private static let begun = "GET /a HTTP/1.1\r\nHost: a\r\nX: "
 
