@@ -186,7 +186,8 @@ struct AloneTests {
             }
             let first = Task { try await work.run(fixture.mutations, Self.context()) }
             try await eventually("it has begun") { work.count == 1 }
-            #expect(await #expect(throws: ServiceError.self) { _ = try await again() } == .requestInProgress)
+            let refusal = await #expect(throws: ServiceError.self) { _ = try await again() }
+            #expect(refusal == .requestInProgress)
             #expect(tidied.load(ordering: .relaxed) == 0)
             work.end()
             let reply = try await first.value

@@ -1,4 +1,5 @@
 import BlobStore
+import Dispatch
 import Foundation
 import Kernel
 import StreaksAPI
