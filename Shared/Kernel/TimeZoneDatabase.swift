@@ -43,6 +43,11 @@ public final class TimeZoneDatabase: Sendable {
         state.withLock { [$0.version, $0.installed].compactMap { $0 }.reduce(.newestKnown, max) }
     }
 
+    /// Whether a folder has a tz database; without one no name is known.
+    public static func isInstalled(in folder: String) -> Bool {
+        InstalledTimeZones(folder: folder).bytes(of: "Europe/Berlin").flatMap(ZoneRules.init) != nil
+    }
+
     /// Reads the database in this folder from now on, and looks at its version.
     public func use(folder: String) {
         let files = InstalledTimeZones(folder: folder)

@@ -47,9 +47,6 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Whether the system has a tz database; without it no name is known.
-    public static var isDatabaseInstalled: Bool { TimeZoneDatabase.system.rules("Europe/Berlin") != nil }
-
     // The name decides the rules.
     public static func == (left: Zone, right: Zone) -> Bool { left.name == right.name }
 
