@@ -64,7 +64,7 @@ newest_zones() {
     local mine=$PWD/.run/zoneinfo asked=.run/zoneinfo.asked system own
     if [[ -n ${STREAKSNAP_ZONEINFO_FOLDER:-} ]]; then return; fi
     if [[ -z $(find "$asked" -mtime -1 2>/dev/null) ]]; then
-        # Asking for no password: whoever is not root has PyPI's.
+        # Asking for no password: who is not root has PyPI's.
         ((EUID != 0)) || stage "looking for newer zone data (Debian)" .run/zoneinfo.log upgrade_zones || true
         stage "looking for newer zone data (PyPI)" .run/zoneinfo.log deploy/zone-data "$mine" || true
         mkdir -p .run && touch "$asked"

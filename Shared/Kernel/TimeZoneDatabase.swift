@@ -118,7 +118,7 @@ public final class TimeZoneDatabase: Sendable {
         for name in names { _ = rules(name) }
     }
 
-    /// Whether somebody decides when which rules are taken up.
+    /// Whether a caller decides when which rules are taken up.
     public var isKept: Bool { state.withLock { $0.isKept } }
 
     /// All names that the folder has now; empty when they cannot be listed.

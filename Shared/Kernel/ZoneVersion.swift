@@ -1,6 +1,6 @@
 /// A version of the tz database as IANA names it: a year and the letter of the release, `2026f`. The later one is greater.
 public struct ZoneVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The newest of which this build knows. Whoever runs on an older one is told so (`streaksnap_zone_data_release`).
+    /// The newest of which this build knows. A process that runs on an older one reports it (`streaksnap_zone_data_release`).
     public static let newestKnown = ZoneVersion(year: 2026, release: 6)
 
     /// 1990…9999.

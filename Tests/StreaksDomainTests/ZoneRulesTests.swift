@@ -145,7 +145,7 @@ import Testing
         other.participants[0].zones = try moving.takeUp(entries, at: takenUp)
         for (time, state) in zip(times, before) {
             var again = fold(other, story.policy, at: time)
-            // Before the rules differed nobody knew of the end that the next date would have.
+            // Before the rules differed no fold knew of the end that the next date would have.
             if time < moment("2026-05-01T00:00:00Z") {
                 (again.deadlineAt, again.atRiskFrom) = (state.deadlineAt, state.atRiskFrom)
             }

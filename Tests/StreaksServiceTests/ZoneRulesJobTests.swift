@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `a change of the user's that was made before and is heard of after takes the place of the way back`() async throws
+    @Test func `a change of the user's that was made before and is consumed after takes the place of the way back`() async throws
     {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let place = try await Place(world, "Test/JobLate", (1, 0))

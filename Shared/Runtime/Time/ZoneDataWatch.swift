@@ -31,7 +31,7 @@ public struct ZoneDataWatch: Sendable {
         if let installed = database.installed, installed < .newestKnown { report(installed) }
     }
 
-    /// Looks until the task is cancelled, and takes up what is newer, unless somebody else decides when (`TimeZoneDatabase.keep`).
+    /// Looks until the task is cancelled, and takes up what is newer, unless another caller decides when (`TimeZoneDatabase.keep`).
     public func run() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)

@@ -20,7 +20,7 @@ struct ZoneRulesJob: Sendable {
     private static let settledAtOnce = 50
     /// Until every replica has seen a change.
     static let spread = Interval.seconds(30)
-    /// Rules that differ nowhere in it are the same to everybody: compiled in another way, or corrected for a past without users.
+    /// Rules that differ nowhere in it make no difference to users: compiled in another way, or corrected for a past without users.
     private static let relevant = Instant(seconds: 946_684_800)..<Instant(seconds: 4_102_444_800)
 
     let writer: StreakWriter

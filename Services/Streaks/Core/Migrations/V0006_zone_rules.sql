@@ -1,7 +1,7 @@
 -- Rules of zones that change under running streaks (SD-1, SD-3). Only adds: the release before this one writes and reads on.
 
 -- An entry that was added when a zone's rules changed, so that the clock's past stays what it was: no change of the user's. A change of theirs
--- that is heard of later, and was made before it, takes its place.
+-- that arrives later, and was made before it, takes its place.
 ALTER TABLE zone_change ADD COLUMN keeps_rules boolean NOT NULL DEFAULT false;
 
 -- Which version of the tz database ledgers are settled with, in every replica, and how far a newer one has been taken up. One row.

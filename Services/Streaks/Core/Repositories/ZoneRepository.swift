@@ -80,9 +80,9 @@ package enum ZoneRepository {
         ) == 1
     }
 
-    /// Forgets what was kept of a clock's past from an instant on, when newer rules of its zone were taken up (`ZoneRulesJob`): the user had
-    /// changed the zone before, and it is heard of now. The streaks must be locked.
-    static func forgetKept(of user: UserID, since: Instant, _ sql: Transaction) async throws {
+    /// Deletes what was kept of a clock's past from an instant on, when newer rules of its zone were taken up (`ZoneRulesJob`): the user had
+    /// changed the zone before, and it arrives now. The streaks must be locked.
+    static func deleteKept(of user: UserID, since: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user) AND since >= \(since) AND keeps_rules")
     }
 

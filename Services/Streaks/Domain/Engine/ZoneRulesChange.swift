@@ -23,7 +23,7 @@ public struct ZoneRulesChange: Sendable {
     /// The change of a zone's rules.
     public init(zone: String, from old: ZoneRules, to new: ZoneRules) { (self.zone, self.old, self.new) = (zone, old, new) }
 
-    /// Whether it may be made now: the date that is open ends no earlier than its people were told, or has only just begun.
+    /// Whether it may be made now: the date that is open ends no earlier than its people were shown, or has only just begun.
     ///
     /// Of two ends the later counts: where the clock is set back the date goes on, where it is set forward the change waits for the next date.
     ///
