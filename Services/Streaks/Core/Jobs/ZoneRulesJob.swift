@@ -108,7 +108,7 @@ struct ZoneRulesJob: Sendable {
                 try ZoneRulesRepository.add(zone, file, revision: revision, work.sql)
                 continue
             }
-            try ZoneRulesRepository.await(file, of: zone, work.sql)
+            try ZoneRulesRepository.prepare(file, of: zone, work.sql)
             changed.append(zone)
         }
         try await ZoneRulesRepository.aim(at: installed, now: work.now, revision: revision, work.sql)

@@ -80,7 +80,7 @@ enum ZoneRulesRepository {
     }
 
     /// These rules will take the place of a zone's.
-    static func await(_ rules: [UInt8], of zone: String, _ sql: Transaction) throws {
+    static func prepare(_ rules: [UInt8], of zone: String, _ sql: Transaction) throws {
         try sql.enqueue("UPDATE zone_rules SET next_rules = \(rules) WHERE zone = \(zone)")
     }
 
