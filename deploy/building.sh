@@ -58,6 +58,29 @@ install_packages() {
     "${sudo[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y --no-install-recommends "$@"
 }
 
+# newest_zones: brings the newest zone data that Debian or PyPI has, asked once a day, and has what is started go by it. Without a network
+# what is there stays. Countries change their clocks within weeks: with older data dates end at the wrong hour there (deploy/README.md).
+newest_zones() {
+    local mine=$PWD/.run/zoneinfo asked=.run/zoneinfo.asked system own
+    if [[ -n ${STREAKSNAP_ZONEINFO_FOLDER:-} ]]; then return; fi
+    if [[ -z $(find "$asked" -mtime -1 2>/dev/null) ]]; then
+        # Asking for no password: who is not root has PyPI's.
+        ((EUID != 0)) || stage "looking for newer zone data (Debian)" .run/zoneinfo.log upgrade_zones || true
+        stage "looking for newer zone data (PyPI)" .run/zoneinfo.log deploy/zone-data "$mine" || true
+        mkdir -p .run && touch "$asked"
+    fi
+    system=$(zone_version /usr/share/zoneinfo)
+    own=$(zone_version "$mine")
+    if [[ $own > $system ]]; then export STREAKSNAP_ZONEINFO_FOLDER=$mine; fi
+}
+
+# zone_version FOLDER: 2026f.
+zone_version() { sed -n '1s/^# version \([0-9]\{4\}[a-z]*\).*/\1/p' "$1/tzdata.zi" 2>/dev/null || true; }
+
+upgrade_zones() {
+    timeout 60 apt-get update -qq && DEBIAN_FRONTEND=noninteractive timeout 60 apt-get install -y -qq --only-upgrade tzdata
+}
+
 # build [OPTION | PRODUCT ...]: builds these executables, or what `deploy/build` makes of an option, and says where they are.
 build() {
     local product

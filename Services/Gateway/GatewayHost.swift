@@ -79,6 +79,7 @@ public final class GatewayHost: Program {
     /// - Throws: `Settings.Invalid`; the bus's or the operating system's error when it cannot connect or listen.
     public func start() async throws {
         let place = try place()
+        let zones = try ZoneDataWatch(settings, logger: logger, metrics: metrics)
         let tracer = try Tracer(settings, service: "gateway", logger: logger, metrics: metrics)
         let bus = try await BusConnection.waiting(
             try BusConfiguration(settings, name: "gateway"),
@@ -117,7 +118,7 @@ public final class GatewayHost: Program {
             parts.streams = responder.streams
             parts.helpers = [
                 Task { await catalog.run() }, Task { await keys.run() }, Task { await feed.run() },
-                Task { await responder.streams.run() },
+                Task { await responder.streams.run() }, Task { await zones.run() },
             ]
         }
         if let clock = clock as? DevelopmentClock {

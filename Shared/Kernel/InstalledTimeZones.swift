@@ -16,12 +16,25 @@ struct InstalledTimeZones: TimeZoneFiles {
         return list("", depth: 1, into: &found) ? found : nil
     }
 
-    func bytes(of name: String) -> [UInt8]? {
+    func bytes(of name: String) -> [UInt8]? { bytes(of: name, atMost: Self.mostBytes) }
+
+    private func bytes(of name: String, atMost limit: Int) -> [UInt8]? {
         guard let file = fopen("\(folder)/\(name)", "rb") else { return nil }
         defer { fclose(file) }
-        return [UInt8](unsafeUninitializedCapacity: Self.mostBytes) { buffer, count in
+        return [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             count = fread(buffer.baseAddress, 1, buffer.count, file)
         }
+    }
+
+    /// What IANA and those who package it write into the folder: the first line of `tzdata.zi` (`# version 2026f`), or `+VERSION`.
+    func version() -> ZoneVersion? {
+        for (file, prefix) in [("tzdata.zi", "# version "), ("+VERSION", "")] {
+            guard let bytes = bytes(of: file, atMost: 64) else { continue }
+            let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            guard line.hasPrefix(prefix) else { continue }
+            if let version = ZoneVersion(line.dropFirst(prefix.count)) { return version }
+        }
+        return nil
     }
 
     /// Adds the names below a folder. - Returns: false when something could not be read.

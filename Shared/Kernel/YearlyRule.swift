@@ -55,6 +55,18 @@ struct YearlyRule: Sendable {
         return isSummer ? summer.offset : offset
     }
 
+    /// The seconds at which summer time begins and ends.
+    func changes(in range: Range<Int64>) -> [Int64] {
+        guard let summer else { return [] }
+        func year(_ seconds: Int64) -> Int {
+            CalendarDate(dayNumber: Int32(clamping: seconds.flooredDivision(by: 86_400).quotient)).components.year
+        }
+        // A change of New Year may lie in the year before by UTC.
+        return (year(range.lowerBound) - 1...year(range.upperBound) + 1).flatMap { year in
+            [Self.time(of: summer.start, year: year) - offset, Self.time(of: summer.end, year: year) - summer.offset]
+        }.filter(range.contains)
+    }
+
     /// Seconds from the epoch to the change, both by the zone's own clock.
     private static func time(of change: Change, year: Int) -> Int64 {
         let newYear = dayNumber(year, 1)

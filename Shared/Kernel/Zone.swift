@@ -1,6 +1,7 @@
 /// A user's time zone: an IANA name, or a fixed offset from older clients (AU-11).
 ///
-/// The system's tz database supplies the offsets; dates are found by arithmetic on day numbers.
+/// The tz database supplies the offsets (`TimeZoneDatabase`); dates are found by arithmetic on day numbers. A newer database that is taken up
+/// holds for the zones that there are, too.
 public struct Zone: Hashable, Sendable, CustomStringConvertible {
     /// `Europe/Berlin`, `UTC`, or `+05:30` for a fixed offset.
     public let name: String
@@ -8,7 +9,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     private enum Rules: Sendable {
         case fixed(seconds: Int64)
-        case named(TimeZoneTable)
+        case named(ZoneRulesInUse)
     }
 
     /// Coordinated universal time.
@@ -31,8 +32,8 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
             guard abs(seconds) <= 14 * 3_600 else { return nil }
             self.init(name: name, rules: .fixed(seconds: seconds))
         } else {
-            guard let table = TimeZoneDatabase.system.table(name) else { return nil }
-            self.init(name: name, rules: .named(table))
+            guard let rules = TimeZoneDatabase.system.rules(name) else { return nil }
+            self.init(name: name, rules: .named(rules))
         }
     }
 
@@ -46,9 +47,6 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Whether the system has a tz database; without it no name is known.
-    public static var isDatabaseInstalled: Bool { TimeZoneDatabase.system.table("Europe/Berlin") != nil }
-
     // The name decides the rules.
     public static func == (left: Zone, right: Zone) -> Bool { left.name == right.name }
 
@@ -58,7 +56,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     public func offset(at instant: Instant) -> Interval {
         switch rules {
         case .fixed(let seconds): return .seconds(seconds)
-        case .named(let table): return .seconds(table.offset(at: instant.seconds))
+        case .named(let rules): return .seconds(rules.current.offset(at: instant.seconds))
         }
     }
 
@@ -80,7 +78,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     public func start(of date: CalendarDate) -> Instant {
         switch rules {
         case .fixed(let seconds): Instant(seconds: Int64(date.dayNumber) * 86_400 - seconds)
-        case .named(let table): Instant(seconds: table.start(ofDay: date.dayNumber))
+        case .named(let rules): Instant(seconds: rules.current.start(ofDay: date.dayNumber))
         }
     }
 

@@ -27,6 +27,7 @@ struct AlertTests {
 
     @Test(arguments: [
         ["check", "config", "prometheus.yaml"], ["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"],
+        ["test", "rules", "alerts_slow_test.yaml"],
     ])
     func `promtool accepts it`(command: [String]) async throws {
         let file = Self.deploy.appending(path: "prometheus/\(command[2])").path
@@ -36,7 +37,7 @@ struct AlertTests {
 
     @Test func `every alert is tested, and leads to its section of the runbook`() throws {
         let alerts = try Self.text("prometheus/alerts.yaml")
-        let tests = try Self.text("prometheus/alerts_test.yaml")
+        let tests = try Self.text("prometheus/alerts_test.yaml") + Self.text("prometheus/alerts_slow_test.yaml")
         let runbook = try Self.text("docs/runbook.md")
         let headings = Set(
             runbook.split(separator: "\n").filter { $0.hasPrefix("## ") }.map {

@@ -126,10 +126,13 @@ struct OperationTests {
         let home = try await Installation.shared.value
         let health = try await home.call("GET", "/api/health")
         #expect(health.status == 200)
-        #expect(health.json.names == ["status", "db", "unavailable", "version", "timestamp"])
+        #expect(health.json.names == ["status", "db", "unavailable", "version", "zone_data", "timestamp"])
         #expect(health.json["unavailable"].list.isEmpty)
         #expect(health.json["status"].string == "ok")
         #expect(health.json["db"].bool == true)
+        // The version of the folder that the settings name by default.
+        let first = try String(contentsOfFile: "/usr/share/zoneinfo/tzdata.zi", encoding: .utf8).prefix { $0 != "\n" }
+        #expect(health.json["zone_data"].string.map { "# version \($0)" } == String(first))
         #expect(try await home.call("GET", "/healthz").status == 200)
         #expect(try await home.call("GET", "/readyz").status == 200)
     }

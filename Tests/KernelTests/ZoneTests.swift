@@ -65,6 +65,8 @@ import Testing
             return InstalledTimeZones().bytes(of: name)
         }
 
+        func version() -> ZoneVersion? { InstalledTimeZones().version() }
+
         /// What was read since the last look.
         func taken() -> [String] {
             reads.withLock { reads in
@@ -91,32 +93,32 @@ import Testing
     @Test func `A name that cannot be one is refused before any file is touched`() throws {
         let files = CountedFiles()
         let database = TimeZoneDatabase(files: files)
-        for name in Self.hostile { #expect(database.table(name) == nil, "\(name.prefix(40))") }
+        for name in Self.hostile { #expect(database.rules(name) == nil, "\(name.prefix(40))") }
         #expect(files.taken() == [])
         // Nor are they found beside what was read before.
-        for name in ["Asia/Kolkata", "Kwajalein"] { _ = try #require(database.table(name)) }
+        for name in ["Asia/Kolkata", "Kwajalein"] { _ = try #require(database.rules(name)) }
         _ = files.taken()
-        for name in Self.hostile { #expect(database.table(name) == nil, "\(name.prefix(40))") }
+        for name in Self.hostile { #expect(database.rules(name) == nil, "\(name.prefix(40))") }
         #expect(files.taken() == [])
     }
 
     @Test func `The names are listed once: no unknown name touches a file, and a table is read once`() throws {
         let files = CountedFiles()
         let database = TimeZoneDatabase(files: files)
-        #expect(database.table("Mars/Olympus_Mons") == nil)
+        #expect(database.rules("Mars/Olympus_Mons") == nil)
         #expect(files.taken() == ["names"])
-        for number in 0..<10_000 { #expect(database.table("Mars/Crater_\(number % 5_000)") == nil) }
+        for number in 0..<10_000 { #expect(database.rules("Mars/Crater_\(number % 5_000)") == nil) }
         #expect(files.taken() == [])
-        for _ in 0..<3 { #expect(database.table("Europe/Berlin")?.offset(at: 1_700_000_000) == 3_600) }
+        for _ in 0..<3 { #expect(database.rules("Europe/Berlin")?.current.offset(at: Int64(1_700_000_000)) == 3_600) }
         #expect(files.taken() == ["Europe/Berlin"])
     }
 
     @Test func `When the names cannot be listed, a zone is still found, and they are listed later`() throws {
         let files = CountedFiles(isListable: false)
         let database = TimeZoneDatabase(files: files)
-        #expect(database.table("Europe/Berlin") != nil)
+        #expect(database.rules("Europe/Berlin") != nil)
         #expect(files.taken() == ["names", "Europe/Berlin"])
-        #expect(database.table("Europe/Paris") != nil)
+        #expect(database.rules("Europe/Paris") != nil)
         #expect(files.taken() == ["names", "Europe/Paris"])
     }
 
@@ -132,24 +134,24 @@ import Testing
         let installed = InstalledTimeZones(folder: folder.path)
         #expect(installed.names() == ["Europe/Nowhere"])
         let database = TimeZoneDatabase(files: installed)
-        #expect(database.table("Europe/Nowhere") == nil)
+        #expect(database.rules("Europe/Nowhere") == nil)
         try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")).write(
             to: folder.appending(path: "Europe/Nowhere")
         )
-        #expect(database.table("Europe/Nowhere") == nil, "another tz database counts from the next start on")
+        #expect(database.rules("Europe/Nowhere") == nil, "it is read again when another tz database is taken up")
         #expect(InstalledTimeZones(folder: folder.path + "/none").names() == nil)
     }
 
     @Test func `A table that is cut short or spoilt is none, and reading it ends`() throws {
         let bytes = try [UInt8](Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
-        #expect(TimeZoneTable(bytes)?.offset(at: 1_700_000_000) == 3_600)
-        for length in stride(from: 0, to: bytes.count, by: 3) { #expect(TimeZoneTable(Array(bytes.prefix(length))) == nil) }
+        #expect(ZoneRules(bytes)?.offset(at: Int64(1_700_000_000)) == 3_600)
+        for length in stride(from: 0, to: bytes.count, by: 3) { #expect(ZoneRules(Array(bytes.prefix(length))) == nil) }
         var changed = 0
         for index in bytes.indices {
             var spoilt = bytes
             spoilt[index] ^= 0xFF
             // Some bytes say nothing that matters; those that do must never make it read beyond the end.
-            changed += TimeZoneTable(spoilt)?.offset(at: 1_700_000_000) == 3_600 ? 0 : 1
+            changed += ZoneRules(spoilt)?.offset(at: Int64(1_700_000_000)) == 3_600 ? 0 : 1
         }
         #expect(changed > 40)
     }

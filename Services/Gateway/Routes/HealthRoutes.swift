@@ -14,13 +14,14 @@ struct HealthRoutes: Sendable {
     let clock: any Clock
 
     /// `GET /api/health` as the seed shows it. `db` is true when every service answers and has its database; `unavailable` names the others.
+    /// `zone_data` is the oldest version of the tz database that a live replica, or this gateway, goes by; left out when none says it.
     func seedHealth(_ exchange: Exchange) async -> HTTPResponse {
         let unavailable = expected.subtracting(catalog.answering.subtracting(catalog.withoutDatabase)).sorted()
         let isWell = unavailable.isEmpty && bus.isConnected
         let names = unavailable.map { "\"\($0)\"" }.joined(separator: ",")
         let json = """
             {"status":"\(isWell ? "ok" : "degraded")","db":\(isWell),"unavailable":[\(names)],"version":"\(BuildInfo.version)",\
-            "timestamp":"\(clock.now())"}
+            \(zoneData.map { "\"zone_data\":\"\($0)\"," } ?? "")"timestamp":"\(clock.now())"}
             """
         return exchange.response(status: 200, contentType: Exchange.json, bytes: Array(json.utf8))
     }
@@ -52,6 +53,11 @@ struct HealthRoutes: Sendable {
             known: expected.filter { catalog.knows([$0]) },
             answering: catalog.answering
         )
+    }
+
+    private var zoneData: ZoneVersion? {
+        (ZoneDataWatch.versions(in: catalog.instances.map(\.metadata)) + [TimeZoneDatabase.system.version].compactMap { $0 })
+            .min()
     }
 
     private var missing: [String] { expected.subtracting(catalog.answering).sorted() }

@@ -21,7 +21,12 @@ enum OpenAPIGateway {
                         "type": "array", "items": ["type": "string"],
                         "description": "Services that do not answer, or whose database is away or full.",
                     ],
-                    "version": ["type": "string"], "timestamp": ["type": "string", "format": "date-time"],
+                    "version": ["type": "string"],
+                    "zone_data": [
+                        "type": "string",
+                        "description": "The oldest version of the tz database that a part goes by; absent when none says it.",
+                    ],
+                    "timestamp": ["type": "string", "format": "date-time"],
                 ],
             ]
         ),
@@ -110,7 +115,8 @@ enum OpenAPIGateway {
     private static var health: JSONNode {
         var route = operation("gatewayHealth", "Whether the system is well")
         let example: JSONNode = [
-            "status": "ok", "db": true, "unavailable": [], "version": "1.0.0", "timestamp": "2026-01-02T03:04:05Z",
+            "status": "ok", "db": true, "unavailable": [], "version": "1.0.0", "zone_data": "2026f",
+            "timestamp": "2026-01-02T03:04:05Z",
         ]
         let content: JSONNode = ["application/json": ["schema": .reference("schemas/GatewayHealth"), "example": example]]
         route["responses"] = ["200": ["description": "Well, or degraded.", "headers": headers, "content": content]]

@@ -30,6 +30,7 @@ package enum CoreFeature {
                         Migration(version: 3, name: "outage_reason", sql: PackageResources.V0003_outage_reason_sql),
                         Migration(version: 4, name: "restored_accounts", sql: PackageResources.V0004_restored_accounts_sql),
                         Migration(version: 5, name: "late_zones", sql: PackageResources.V0005_late_zones_sql),
+                        Migration(version: 6, name: "zone_rules", sql: PackageResources.V0006_zone_rules_sql),
                     ]
                 ),
                 MigrationSet(
@@ -63,12 +64,14 @@ package enum CoreFeature {
             let core = try StreaksCore(environment, extensions)
             let accounts = AccountConsumers(writer: core.writer)
             let facts = KnownFacts(feature: name, environment)
+            let zones = ZoneRulesJob(writer: core.writer, work: environment.work, logger: environment.logger)
+            try await zones.begin()
             return FeatureParts(
                 consumers: [
                     core.profiles.handler(changed: accounts.profileChanged),
                     EntitlementReplica().handler(changed: accounts.entitlementsChanged), core.circles.handler,
                 ] + core.blocks.handlers() + accounts.handlers,
-                jobs: jobs(core, facts, environment, extensions),
+                jobs: jobs(core, facts, environment, extensions) + [zones.job],
                 preparation: { await facts.catchUp() }
             )
         }

@@ -47,6 +47,12 @@ public enum CommonSettings {
         default: false,
         help: "Lets POST /api/dev/clock move the time of the whole environment. Never in production."
     )
+    /// Where the rules of time zones are.
+    public static let zoneFolder = Setting(
+        "zoneinfo.folder",
+        default: "/usr/share/zoneinfo",
+        help: "Folder of the compiled tz database, with its version in tzdata.zi; a newer one is taken up without a restart."
+    )
     /// JetStream copies.
     public static let streamReplicas = Setting(
         "nats.stream-replicas",
@@ -57,6 +63,6 @@ public enum CommonSettings {
 
     /// Those of every process.
     public static let process: [any AnySetting] = [
-        natsURL, natsUser, natsPassword, adminPort, adminHost, logLevel, otlpEndpoint, sampleRatio, developmentClock,
+        natsURL, natsUser, natsPassword, adminPort, adminHost, logLevel, otlpEndpoint, sampleRatio, developmentClock, zoneFolder,
     ]
 }

@@ -89,10 +89,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     private var isTimely: Bool { state.withLock { $0.time?.isRight ?? true } }
 
     private func bringUp() async throws {
-        // Without them every user would live by UTC, and streaks break at the wrong hour.
-        guard Zone.isDatabaseInstalled else {
-            throw Settings.Invalid("There are no time zones in /usr/share/zoneinfo: install tzdata.")
-        }
+        let zones = try ZoneDataWatch(settings, logger: logger, metrics: metrics)
+        start("zone data") { await zones.run() }
         let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
         start("spans") { await tracer.run() }
         let configuration = try databaseConfiguration()
@@ -343,7 +341,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             description: Module.about,
             metadata: metadata,
             // It goes on answering without its database, if only with UNAVAILABLE: `/api/health` says which service it is (D2).
-            condition: { ["database": database.health.isWell ? "available" : "unavailable"] },
+            condition: {
+                ["database": database.health.isWell ? "available" : "unavailable"].merging(ZoneDataWatch.metadata) { $1 }
+            },
             endpoints: loaded.endpoints + [describe, waiting] + operations.endpoints,
             limits: BusService.Limits(maxInFlight: try settings.get(ServiceSettings.maxInFlight)),
             logger: logger,

@@ -49,6 +49,8 @@ struct AccountConsumers: Sendable {
         let ids =
             try await store.activeIDs(of: user, work.sql)
             + (try await MemberRepository.broken(of: user, since: since, work.sql))
+        _ = try await StreakRepository.lock(ids, work.sql)
+        try await ZoneRepository.deleteKept(of: user, since: since, work.sql)
         let streaks = try await store.lock(ids, work.sql)
         // Replicas' clocks differ a little: never before what was settled without it.
         let now = streaks.map(\.row.settledAt).reduce(work.now, max)

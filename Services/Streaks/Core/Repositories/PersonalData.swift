@@ -15,6 +15,8 @@ extension PersonalData {
             impersonal: [
                 "streak_identity": "what there can be one streak of: deleted when the streak ends, which the erasure does first",
                 "outage": "times in which no user could reach the service",
+                "zone_data": "which zone data is in use; the id of the last user dealt with while a newer version is taken up",
+                "zone_rules": "rules of time zones",
             ]
         ) { environment in steps(StreakWriter(database: environment.database, extensions)) }
     }

@@ -80,6 +80,12 @@ package enum ZoneRepository {
         ) == 1
     }
 
+    /// Deletes what was kept of a clock's past from an instant on, when newer rules of its zone were taken up (`ZoneRulesJob`): the user had
+    /// changed the zone before, and it arrives now. The streaks must be locked.
+    static func deleteKept(of user: UserID, since: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user) AND since >= \(since) AND keeps_rules")
+    }
+
     /// Whether `add` would add it.
     package static func isNews(_ zone: Zone, of user: UserID, since: Instant, _ sql: Transaction) async throws -> Bool {
         try await !sql.query("SELECT 1 WHERE \(isNews(zone, of: user, since: since))").isEmpty
@@ -87,7 +93,7 @@ package enum ZoneRepository {
 
     private static func isNews(_ zone: Zone, of user: UserID, since: Instant) -> Query {
         """
-        NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since))
+        NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since) AND NOT keeps_rules)
             AND \(zone.name) IS DISTINCT FROM (SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since DESC LIMIT 1)
             AND NOT EXISTS (SELECT 1 FROM purged_user WHERE user_id = \(user))
         """

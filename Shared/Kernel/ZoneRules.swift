@@ -1,9 +1,11 @@
 private import Synchronization
 
-/// A zone's offsets, from the tz database's compiled file (TZif, RFC 9636).
+/// A zone's offsets as one version of the tz database has them, from its compiled file (TZif, RFC 9636).
+///
+/// They never change. What a `Zone` goes by is the newest that was taken up for its name (`TimeZoneDatabase`).
 ///
 /// Foundation is not used because its time zones load ICU: 8 MB of resident memory in every process.
-final class TimeZoneTable: Sendable {
+public final class ZoneRules: Sendable {
     /// Instants at which the offset changes, ascending.
     private let transitions: [Int64]
     /// The offset from each of them on.
@@ -17,8 +19,8 @@ final class TimeZoneTable: Sendable {
     /// Ten years of them.
     private static let mostStarts = 3_650
 
-    /// The table in a file's bytes; nil when they are not a table.
-    init?(_ bytes: [UInt8]) {
+    /// The rules in a file's bytes; nil when they are no compiled file.
+    public init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes)
         // The first block has 32-bit times for old readers; version 1 files have no other.
         guard let old = reader.header(), old.version >= 2, reader.skip(old.length(timeSize: 4)), let counts = reader.header(),
@@ -65,6 +67,57 @@ final class TimeZoneTable: Sendable {
         }
         return low == 0 ? earliest : offsets[low - 1]
     }
+
+    /// Time east of UTC at an instant.
+    public func offset(at instant: Instant) -> Interval { .seconds(offset(at: instant.seconds)) }
+
+    /// The date that a clock which follows these rules shows at an instant.
+    public func date(at instant: Instant) -> CalendarDate {
+        let local = (instant + offset(at: instant)).seconds
+        return CalendarDate(dayNumber: Int32(clamping: local.flooredDivision(by: 86_400).quotient))
+    }
+
+    /// A time in which two versions of a zone's rules differ.
+    public struct Difference: Hashable, Sendable {
+        /// Its beginning.
+        public let from: Instant
+        /// Its end, excluded.
+        public let until: Instant
+        /// The offset by the older rules, which is one and the same all the time.
+        public let offset: Interval
+    }
+
+    /// When these rules have another offset than newer ones, in time order; a time with several offsets of these rules is several differences.
+    ///
+    /// - Parameter range: where is looked; its ends are cut to whole seconds.
+    public func differences(from newer: ZoneRules, in range: Range<Instant>) -> [Difference] {
+        let (first, end) = (range.lowerBound.seconds, range.upperBound.seconds)
+        guard first < end else { return [] }
+        let changes = Set(self.changes(first..<end) + newer.changes(first..<end)).subtracting([first]).sorted()
+        var found: [Difference] = []
+        for (from, until) in zip([first] + changes, changes + [end]) {
+            let old = offset(at: from)
+            guard old != newer.offset(at: from) else { continue }
+            var start = Instant(seconds: from)
+            if let last = found.last, last.until == start, last.offset == .seconds(old) {
+                start = last.from
+                found.removeLast()
+            }
+            found.append(Difference(from: start, until: Instant(seconds: until), offset: .seconds(old)))
+        }
+        return found
+    }
+
+    /// The seconds at which the offset may change.
+    private func changes(_ range: Range<Int64>) -> [Int64] {
+        let listed = transitions.filter(range.contains)
+        let ruled = max(range.lowerBound, transitions.last ?? range.lowerBound)
+        guard let rule, ruled < range.upperBound else { return listed }
+        return listed + rule.changes(in: ruled..<range.upperBound)
+    }
+
+    /// The first instant at which a clock that follows these rules shows a date after this one.
+    public func end(of date: CalendarDate) -> Instant { Instant(seconds: start(ofDay: date.advanced(by: 1).dayNumber)) }
 
     /// The first second at which a clock shows this day, counted from 1970-01-01, or a later one.
     func start(ofDay day: Int32) -> Int64 {
