@@ -80,7 +80,7 @@ public final class StreakSnap: Sendable {
     /// Calls a method.
     ///
     /// - Throws: ``StreakSnapError``, `CancellationError`.
-    @discardableResult
+    @discardableResult @inline(never)
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -90,7 +90,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method that takes a file.
-    @discardableResult
+    @discardableResult @inline(never)
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -103,7 +103,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method whose body is not JSON.
-    @discardableResult
+    @discardableResult @inline(never)
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -116,7 +116,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method that answers with a file.
-    @discardableResult
+    @discardableResult @inline(never)
     public func call<Request>(
         _ endpoint: Endpoint<Request, FileReply>,
         _ request: Request,
@@ -126,6 +126,7 @@ public final class StreakSnap: Sendable {
         try await perform(endpoint, try PreparedRequest(endpoint.route, request), Extras(destination: destination), options)
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private func perform<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ prepared: PreparedRequest,

@@ -11,14 +11,16 @@ struct JSONKey: CodingKey, ExpressibleByStringLiteral {
     init?(intValue: Int) { nil }
 }
 
-/// A JSON object that is read. A member that is missing or null is unset, so that client and server may be of different releases.
+/// A JSON object that is read. Its methods are not inlined: hundreds of types call them, which took the compiler minutes.
+///
+/// A member that is missing or null is unset, so that client and server may be of different releases.
 struct JSONObject {
     private let container: KeyedDecodingContainer<JSONKey>
 
     init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: JSONKey.self) }
 
     /// A member that must be there. An object that is missing counts as an empty one: an older server does not know it yet.
-    func value<Value: Decodable>(_ key: JSONKey) throws -> Value {
+    @inline(never) func value<Value: Decodable>(_ key: JSONKey) throws -> Value {
         if let value = try container.decodeIfPresent(Value.self, forKey: key) { return value }
         guard let empty = try? JSONDecoder().decode(Value.self, from: Data("{}".utf8)) else {
             throw DecodingError.keyNotFound(
@@ -29,19 +31,21 @@ struct JSONObject {
         return empty
     }
 
-    func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
+    @inline(never) func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
         try container.decodeIfPresent(Value.self, forKey: key) ?? zero
     }
 
-    func optional<Value: Decodable>(_ key: JSONKey) throws -> Value? { try container.decodeIfPresent(Value.self, forKey: key) }
+    @inline(never) func optional<Value: Decodable>(_ key: JSONKey) throws -> Value? {
+        try container.decodeIfPresent(Value.self, forKey: key)
+    }
 
     /// A text of which the empty one means unset.
-    func text<Value: Decodable & TextValue>(_ key: JSONKey) throws -> Value? {
+    @inline(never) func text<Value: Decodable & TextValue>(_ key: JSONKey) throws -> Value? {
         guard let text = try container.decodeIfPresent(String.self, forKey: key), !text.isEmpty else { return nil }
         return try container.decode(Value.self, forKey: key)
     }
 
-    func value(_ key: JSONKey) throws -> Date {
+    @inline(never) func value(_ key: JSONKey) throws -> Date {
         let text = try container.decode(String.self, forKey: key)
         guard let date = Timestamp.date(text) else {
             throw DecodingError.dataCorruptedError(
@@ -53,14 +57,14 @@ struct JSONObject {
         return date
     }
 
-    func optional(_ key: JSONKey) throws -> Date? {
+    @inline(never) func optional(_ key: JSONKey) throws -> Date? {
         guard let text: String = try optional(key), !text.isEmpty else { return nil }
         // With its type: `value` could also read an optional.
         let date: Date = try value(key)
         return date
     }
 
-    func value(_ key: JSONKey, or zero: [Date]) throws -> [Date] {
+    @inline(never) func value(_ key: JSONKey, or zero: [Date]) throws -> [Date] {
         try (value(key, or: [String]())).map { text in
             guard let date = Timestamp.date(text) else {
                 throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "not an instant")
@@ -76,39 +80,47 @@ struct JSONWriter {
 
     init(_ encoder: any Encoder) { container = encoder.container(keyedBy: JSONKey.self) }
 
-    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws {
+    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws {
         try container.encodeIfPresent(value, forKey: key)
     }
 
-    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value) throws { try container.encode(value, forKey: key) }
+    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value) throws {
+        try container.encode(value, forKey: key)
+    }
 
-    mutating func put<Value: OpenEnum>(_ key: JSONKey, _ value: Value) throws {
+    @inline(never) mutating func put<Value: OpenEnum>(_ key: JSONKey, _ value: Value) throws {
         if value.rawValue != "unspecified" { try container.encode(value, forKey: key) }
     }
 
-    mutating func put<Value: Encodable & AdditiveArithmetic>(_ key: JSONKey, _ value: Value) throws {
+    @inline(never) mutating func put<Value: Encodable & AdditiveArithmetic>(_ key: JSONKey, _ value: Value) throws {
         if value != .zero { try container.encode(value, forKey: key) }
     }
 
-    mutating func put(_ key: JSONKey, _ value: Bool) throws { if value { try container.encode(value, forKey: key) } }
+    @inline(never) mutating func put(_ key: JSONKey, _ value: Bool) throws {
+        if value { try container.encode(value, forKey: key) }
+    }
 
-    mutating func put(_ key: JSONKey, _ value: String) throws { if !value.isEmpty { try container.encode(value, forKey: key) } }
-
-    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [Value]) throws {
+    @inline(never) mutating func put(_ key: JSONKey, _ value: String) throws {
         if !value.isEmpty { try container.encode(value, forKey: key) }
     }
 
-    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [String: Value]) throws {
+    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [Value]) throws {
         if !value.isEmpty { try container.encode(value, forKey: key) }
     }
 
-    mutating func put(_ key: JSONKey, _ value: Date) throws { try container.encode(Timestamp.text(value), forKey: key) }
+    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [String: Value]) throws {
+        if !value.isEmpty { try container.encode(value, forKey: key) }
+    }
 
-    mutating func put(_ key: JSONKey, _ value: Date?) throws {
+    @inline(never) mutating func put(_ key: JSONKey, _ value: Date) throws {
+        try container.encode(Timestamp.text(value), forKey: key)
+    }
+
+    @inline(never) mutating func put(_ key: JSONKey, _ value: Date?) throws {
         try container.encodeIfPresent(value.map(Timestamp.text), forKey: key)
     }
 
-    mutating func put(_ key: JSONKey, _ value: [Date]) throws {
+    @inline(never) mutating func put(_ key: JSONKey, _ value: [Date]) throws {
         if !value.isEmpty { try container.encode(value.map(Timestamp.text), forKey: key) }
     }
 }
