@@ -39,17 +39,25 @@ import Testing
         let streak: StreakID
 
         /// - Parameter hours: the offset by version 2020a, and by 2020b since 2026-05-01.
-        init(_ world: World, _ name: String, _ hours: (old: Int, new: Int)) async throws {
-            (self.world, self.name) = (world, name)
-            (old, new) = (zoneFile(hours.old), zoneFile(hours.old, [(moment("2026-05-01T00:00:00Z"), hours.new)]))
-            folder = Folder("2020a", [name: old])
-            let rules = try #require(ZoneRules(old))
-            TimeZoneDatabase.system.replace([name: rules], version: nil)
-            job = Self.replica(world, folder)
+        static func make(_ world: World, _ name: String, _ hours: (old: Int, new: Int)) async throws -> Place {
+            let old = zoneFile(hours.old)
+            let folder = Folder("2020a", [name: old])
+            TimeZoneDatabase.system.replace([name: try #require(ZoneRules(old))], version: nil)
+            let job = replica(world, folder)
             #expect(try await job.step() == 0)
-            a = try await world.person(1, zone: name)
-            b = try await world.person(2, zone: name)
-            streak = try await world.befriend(a, b)
+            let a = try await world.person(1, zone: name)
+            let b = try await world.person(2, zone: name)
+            return Place(
+                world: world,
+                name: name,
+                folder: folder,
+                job: job,
+                old: old,
+                new: zoneFile(hours.old, [(moment("2026-05-01T00:00:00Z"), hours.new)]),
+                a: a,
+                b: b,
+                streak: try await world.befriend(a, b)
+            )
         }
 
         /// A replica with this folder.
@@ -109,7 +117,7 @@ import Testing
 
     @Test func `a clock that is set back: the open date goes on to its later end, and deadlines move there`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let place = try await Place(world, "Test/JobBack", (1, 0))
+            let place = try await Place.make(world, "Test/JobBack", (1, 0))
             try await place.postUntilTheFifth(at: "12:00:00")
             world.clock.set(moment("2026-05-06T12:00:00Z"))
             try await world.post(place.a, to: [place.streak])
@@ -138,7 +146,7 @@ import Testing
         async throws
     {
         try await withWorld(at: "2026-05-01T18:00:00Z") { world in
-            let place = try await Place(world, "Test/JobForward", (-8, -7))
+            let place = try await Place.make(world, "Test/JobForward", (-8, -7))
             try await place.postUntilTheFifth(at: "20:00:00")
             world.clock.set(moment("2026-05-06T20:00:00Z"))
             try await world.post(place.a, to: [place.streak])
@@ -167,7 +175,7 @@ import Testing
         async throws
     {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let place = try await Place(world, "Test/JobReplicas", (1, 0))
+            let place = try await Place.make(world, "Test/JobReplicas", (1, 0))
             func hours(_ database: TimeZoneDatabase) -> Int64? {
                 database.rules(place.name).map { $0.current.offset(at: moment("2026-05-06T12:00:00Z")).seconds / 3_600 }
             }
@@ -199,7 +207,7 @@ import Testing
 
     @Test func `a replica that starts with newer data goes by the older until the past is kept`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let place = try await Place(world, "Test/JobStart", (1, 0))
+            let place = try await Place.make(world, "Test/JobStart", (1, 0))
             world.clock.set(moment("2026-05-02T12:00:00Z"))
             let used = TimeZoneDatabase(files: Folder("2020b", [place.name: place.new]))
             used.look()
@@ -216,7 +224,7 @@ import Testing
     @Test func `a change of the user's that was made before and is consumed after takes the place of the way back`() async throws
     {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let place = try await Place(world, "Test/JobLate", (1, 0))
+            let place = try await Place.make(world, "Test/JobLate", (1, 0))
             world.clock.set(moment("2026-05-02T12:00:00Z"))
             place.install()
             try await place.run()
@@ -237,7 +245,7 @@ import Testing
 
     @Test func `rules that are the same and compiled in another way touch no clock`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let place = try await Place(world, "Test/JobSame", (1, 0))
+            let place = try await Place.make(world, "Test/JobSame", (1, 0))
             place.folder.set("2020b", [place.name: zoneFile(1, [(moment("2026-05-01T00:00:00Z"), 1)])])
             place.job.folder.look(steadyFor: .zero)
             try await place.run()
