@@ -37,7 +37,7 @@ final class HTTPHeadCollector: ChannelDuplexHandler, RemovableChannelHandler {
     private var client: IPAddress?
     private var deadline = NIODeadline.uptimeNanoseconds(0)
     private var check: Scheduled<Void>?
-    /// Since when nobody has asked for more bytes; only known while a head is held.
+    /// Since when no more bytes were asked for; only known while a head is held.
     private var pausedAt: NIODeadline?
 
     init(_ heads: HTTPHeads) { self.heads = heads }
@@ -186,7 +186,7 @@ final class HTTPHeadCollector: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { drop() }
 }
 
-/// Tells the collector what the parser says: behind the parser.
+/// Passes on to the collector what the parser says: behind the parser.
 final class HTTPHeadWatcher: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -27,7 +27,7 @@ import Testing
 
 /// One call: the policy, the way, and the service. Times are in milliseconds from the first sending.
 struct CallRun {
-    /// What the caller is told.
+    /// What the caller gets.
     enum Answer: CaseIterable { case success, declined, unavailable, inProgress, unknown }
 
     private enum Happening {

@@ -254,7 +254,7 @@ import Testing
         var ended = policy(.withKey)
         #expect(ended.step(after: Self.silence(isInstanceLost: true), jitter: 0) == .send(after: .zero))
         _ = ended.sent()
-        #expect(ended.step(after: .gone, jitter: 0) == .send(after: .zero), "nobody had that one")
+        #expect(ended.step(after: .gone, jitter: 0) == .send(after: .zero), "no instance had that one")
         _ = ended.sent()
         #expect(ended.step(after: .declined, jitter: 0) == .wait(.milliseconds(150)), "the first may be made")
     }

@@ -22,7 +22,7 @@ struct ClientAddressTests {
         #expect(try client("10.0.0.0/8", peer: "10.1.2.3", ["203.0.113.1, unknown"]) == "10.1.2.3")
     }
 
-    @Test func `before its request is known a connection is its address's, but that of a trusted proxy nobody's`() throws {
+    @Test func `before its request is known a connection is its address's, unless it is a trusted proxy's`() throws {
         let addresses = try ClientAddresses(trusted: "10.0.0.0/8")
         #expect(addresses.holder(of: IPAddress("192.0.2.7"))?.description == "192.0.2.7")
         #expect(addresses.holder(of: IPAddress("2001:db8::1:2:3:4")) == IPAddress("2001:db8::"))

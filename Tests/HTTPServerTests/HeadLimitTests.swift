@@ -88,7 +88,7 @@ struct HeadLimitTests {
         #expect(heads.bytes == 0)
     }
 
-    @Test func `what is no HTTP is told to the parser at once`() throws {
+    @Test func `what is no HTTP reaches the parser at once`() throws {
         let connection = try EmbeddedConnection(HTTPHeads())
         #expect(throws: HTTPParserError.self) { _ = try connection.receive("\u{16}\u{3}\u{1}") }
         #expect(try connection.receive(Self.whole) == nil)

@@ -162,7 +162,7 @@ struct AloneTests {
 
     @Test func `is not refused by what another sending has changed`() async throws {
         try await withFixture { fixture in
-            // Neither tells the other.
+            // Neither shows its keys to the other.
             let other = Mutations(work: fixture.work, database: fixture.database)
             let reply = try await fixture.mutations.alone(Self.context(), Note("a")) { () async throws -> Once<Note> in
                 _ = try await other.once(Self.context(), Note("a")) { _ in Note("made") }

@@ -6,7 +6,7 @@ final class KeysAtWork: Sendable {
     private let here = Mutex<Set<Int64>>([])
     private let presence: ReplicaPresence?
 
-    /// - Parameter presence: tells the other replicas; nil where they are not told.
+    /// - Parameter presence: shows them to the other replicas; nil where they are not shown.
     init(_ presence: ReplicaPresence?) { self.presence = presence }
 
     /// Takes a key.

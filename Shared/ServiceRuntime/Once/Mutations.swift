@@ -19,7 +19,7 @@ public struct Mutations: Sendable {
     /// - Parameters:
     ///   - database: the one `work` writes to; it holds the table `stored_reply`.
     ///   - barrier: holds replies back until what protects a user has taken effect; nil where no other service is to apply it.
-    ///   - presence: tells the other replicas which keys are being worked on here (`alone`); nil where they are not told.
+    ///   - presence: shows the other replicas which keys are being worked on here (`alone`); nil where it is not shown.
     public init(
         work: UnitOfWorkFactory,
         database: Database,
