@@ -59,7 +59,8 @@ public final class PostgresServer: Sendable {
         try await command("mkdir", ["-m", "0711", folder.path])
         try await command("cp", ["-a", template.appendingPathComponent("data").path, folder.appendingPathComponent("data").path])
         if isRoot { try await command("chown", ["postgres", folder.path]) }
-        let server = PostgresServer(folder: folder, settings: (isDurable ? [] : ["fsync=off"]) + settings)
+        let hasty = isDurable ? [] : ["fsync=off", "full_page_writes=off"]
+        let server = PostgresServer(folder: folder, settings: hasty + settings)
         try await server.start()
         return server
     }

@@ -65,7 +65,9 @@ public final class PostgresTemplate: Sendable {
         }
         let server = try await task.value
         let copy = "\(name)_\(copies.wrappingAdd(1, ordering: .relaxed).newValue)"
-        _ = try await server.administrator.execute("CREATE DATABASE \(identifier: copy) TEMPLATE \(identifier: name)")
+        // Files are copied faster than their pages are logged.
+        let copying: Query = "CREATE DATABASE \(identifier: copy) TEMPLATE \(identifier: name) STRATEGY FILE_COPY"
+        _ = try await server.administrator.execute(copying)
         return (server, copy)
     }
 
