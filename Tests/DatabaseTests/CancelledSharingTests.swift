@@ -65,7 +65,7 @@ import Testing
         try await withCounters(Self.members) { world in
             var random = Seeded(seed)
             var cancelled = 0
-            let rounds = TestDepth.pick(quick: 500, full: 25_000)
+            let rounds = TestDepth.pick(quick: 200, full: 25_000)
             for round in 0..<rounds {
                 // A new one each time: after a group that was dissolved fewer would run together.
                 let shared = SharedTransactions(world.database, most: Self.members, atOnce: 1)

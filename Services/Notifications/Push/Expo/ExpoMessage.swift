@@ -69,22 +69,23 @@ struct ExpoMessage: Encodable, Sendable {
         channelId = kind.channel.rawValue
         categoryId = kind.category(entry.values)?.rawValue
         // A circle or habit before its streak: all of one circle is about it.
-        let subject =
-            entry.circle.map { "\($0)" } ?? entry.habit.map { "\($0)" } ?? entry.streak.map { "\($0)" }
-            ?? entry.friendship.map { "\($0)" }
+        let subjects = [
+            entry.circle?.description, entry.habit?.description, entry.streak?.description, entry.friendship?.description,
+        ]
+        let subject = subjects.lazy.compactMap { $0 }.first
         collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
         tag = collapseId
         data = Content(
             type: kind.name,
             notification_id: "\(entry.id)",
             deep_link: link,
-            streak_id: entry.streak.map { "\($0)" },
+            streak_id: entry.streak?.description,
             streakType: kind.channel == .streaks ? entry.habit == nil ? "daily_snap" : "habit" : nil,
             currentStreak: kind.channel == .streaks && entry.values.count > 0 ? entry.values.count : nil,
             hoursRemaining: kind == .streakAtRisk ? entry.values.amount : nil,
             milestone: kind == .milestone ? entry.values.count : nil,
-            habit_id: entry.habit.map { "\($0)" },
-            date: entry.date.map { "\($0)" },
+            habit_id: entry.habit?.description,
+            date: entry.date?.description,
             reminder_number: categoryId == nil ? nil : entry.values.count,
             icon: entry.habit != nil && !entry.values.emoji.isEmpty ? entry.values.emoji : nil
         )
