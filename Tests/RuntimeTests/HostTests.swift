@@ -83,8 +83,8 @@ private struct Recorder: LogHandler {
 @Suite("A service's replica", .serialized, .timeLimit(.minutes(10)))
 struct HostTests {
     private static let order = [
-        "spans", "loop", "database", "clock check", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag",
-        "jetstream", "requests",
+        "zone data", "spans", "loop", "database", "clock check", "bus", "presence", "relay", "events", "jobs", "job lag",
+        "event lag", "jetstream", "requests",
     ]
 
     private func host(
