@@ -212,7 +212,8 @@ private struct OneHabit: Caller {
             #expect(Set(replies.map(\.id)).count == 1)
             let shown = try await world.get()
             #expect(shown.id == replies[0].id)
-            #expect(try await world.left() == world.files(shown))
+            // The upload of one that found the first at work could be the first one's: `AbandonedUploads` deletes it.
+            #expect(try await world.left().filter { !$0.hasPrefix("incoming/") } == world.files(shown))
         }
     }
 
