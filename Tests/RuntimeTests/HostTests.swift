@@ -164,8 +164,9 @@ struct HostTests {
         let host = try host(postgres, nats, fails: true, lines)
         await #expect(throws: TestModule.Broken.self) { try await host.start() }
         #expect(!host.isReady)
-        #expect(lines.parts("started") == ["spans", "loop", "database", "clock check", "bus", "presence"])
-        #expect(lines.parts("stopped") == ["presence", "bus", "clock check", "database", "loop", "spans"])
+        let started = ["zone data", "spans", "loop", "database", "clock check", "bus", "presence"]
+        #expect(lines.parts("started") == started)
+        #expect(lines.parts("stopped") == started.reversed())
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
         #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "no service answers")
