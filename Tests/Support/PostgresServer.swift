@@ -125,7 +125,8 @@ public final class PostgresServer: Sendable {
     private func signalAll(_ number: Int32) {
         guard let child = running.withLock({ $0 }) else { return }
         child.signal(number)
-        for child in children(of: child.pid) { Foundation.kill(child, number) }
+        // While some of them end, others may be left out (proc(5)).
+        for _ in 0..<3 { for child in children(of: child.pid) { Foundation.kill(child, number) } }
     }
 
     private func children(of pid: pid_t) -> [pid_t] {
