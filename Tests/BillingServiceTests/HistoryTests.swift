@@ -26,7 +26,7 @@ struct HistoryTests {
         ("streak_freeze", "freeze", 1), ("streak_freeze_bundle_5", "freeze", 5), ("streak_shield", "shield", 1),
     ]
 
-    @Test(arguments: TestDepth.seeds(quick: 4, full: 40)) func `come to the goods of what was bought and not refunded`(
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 40)) func `come to the goods of what was bought and not refunded`(
         seed: UInt64
     ) async throws {
         try await withWorld { world in
