@@ -80,7 +80,7 @@ public final class StreakSnap: Sendable {
     /// Calls a method.
     ///
     /// - Throws: ``StreakSnapError``, `CancellationError`.
-    @discardableResult @inline(never)
+    @discardableResult
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -90,7 +90,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method that takes a file.
-    @discardableResult @inline(never)
+    @discardableResult
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -103,7 +103,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method whose body is not JSON.
-    @discardableResult @inline(never)
+    @discardableResult
     public func call<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ request: Request,
@@ -116,7 +116,7 @@ public final class StreakSnap: Sendable {
     }
 
     /// Calls a method that answers with a file.
-    @discardableResult @inline(never)
+    @discardableResult
     public func call<Request>(
         _ endpoint: Endpoint<Request, FileReply>,
         _ request: Request,
@@ -126,7 +126,6 @@ public final class StreakSnap: Sendable {
         try await perform(endpoint, try PreparedRequest(endpoint.route, request), Extras(destination: destination), options)
     }
 
-    @_semantics("optimize.sil.specialize.generic.never")
     private func perform<Request, Reply>(
         _ endpoint: Endpoint<Request, Reply>,
         _ prepared: PreparedRequest,

@@ -32,9 +32,8 @@ public struct StreamEndpoint: Sendable {
     public init(_ route: Route) { self.route = route }
 }
 
-/// Makes values of JSON replies. One piece of code for all types, not one for each: a reply is on its way for longer than it is read.
+/// Makes values of JSON replies.
 enum ReplyReader {
-    @_semantics("optimize.sil.specialize.generic.never")
     static func read<Reply: Decodable>(_ reply: TransportReply, _ form: Route.Form) throws -> Reply {
         do {
             switch form {

@@ -11,16 +11,14 @@ struct JSONKey: CodingKey, ExpressibleByStringLiteral {
     init?(intValue: Int) { nil }
 }
 
-/// A JSON object that is read. Its methods are not inlined: hundreds of types call them, which took the compiler minutes.
-///
-/// A member that is missing or null is unset, so that client and server may be of different releases.
+/// A JSON object that is read. A member that is missing or null is unset, so that client and server may be of different releases.
 struct JSONObject {
     private let container: KeyedDecodingContainer<JSONKey>
 
     init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: JSONKey.self) }
 
     /// A member that must be there. An object that is missing counts as an empty one: an older server does not know it yet.
-    @inline(never) func value<Value: Decodable>(_ key: JSONKey) throws -> Value {
+    func value<Value: Decodable>(_ key: JSONKey) throws -> Value {
         if let value = try container.decodeIfPresent(Value.self, forKey: key) { return value }
         guard let empty = try? JSONDecoder().decode(Value.self, from: Data("{}".utf8)) else {
             throw DecodingError.keyNotFound(
@@ -31,21 +29,19 @@ struct JSONObject {
         return empty
     }
 
-    @inline(never) func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
+    func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
         try container.decodeIfPresent(Value.self, forKey: key) ?? zero
     }
 
-    @inline(never) func optional<Value: Decodable>(_ key: JSONKey) throws -> Value? {
-        try container.decodeIfPresent(Value.self, forKey: key)
-    }
+    func optional<Value: Decodable>(_ key: JSONKey) throws -> Value? { try container.decodeIfPresent(Value.self, forKey: key) }
 
     /// A text of which the empty one means unset.
-    @inline(never) func text<Value: Decodable & TextValue>(_ key: JSONKey) throws -> Value? {
+    func text<Value: Decodable & TextValue>(_ key: JSONKey) throws -> Value? {
         guard let text = try container.decodeIfPresent(String.self, forKey: key), !text.isEmpty else { return nil }
         return try container.decode(Value.self, forKey: key)
     }
 
-    @inline(never) func value(_ key: JSONKey) throws -> Date {
+    func value(_ key: JSONKey) throws -> Date {
         let text = try container.decode(String.self, forKey: key)
         guard let date = Timestamp.date(text) else {
             throw DecodingError.dataCorruptedError(
@@ -57,14 +53,14 @@ struct JSONObject {
         return date
     }
 
-    @inline(never) func optional(_ key: JSONKey) throws -> Date? {
+    func optional(_ key: JSONKey) throws -> Date? {
         guard let text: String = try optional(key), !text.isEmpty else { return nil }
         // With its type: `value` could also read an optional.
         let date: Date = try value(key)
         return date
     }
 
-    @inline(never) func value(_ key: JSONKey, or zero: [Date]) throws -> [Date] {
+    func value(_ key: JSONKey, or zero: [Date]) throws -> [Date] {
         try (value(key, or: [String]())).map { text in
             guard let date = Timestamp.date(text) else {
                 throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "not an instant")
@@ -80,47 +76,39 @@ struct JSONWriter {
 
     init(_ encoder: any Encoder) { container = encoder.container(keyedBy: JSONKey.self) }
 
-    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws {
+    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value?) throws {
         try container.encodeIfPresent(value, forKey: key)
     }
 
-    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value) throws {
-        try container.encode(value, forKey: key)
-    }
+    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: Value) throws { try container.encode(value, forKey: key) }
 
-    @inline(never) mutating func put<Value: OpenEnum>(_ key: JSONKey, _ value: Value) throws {
+    mutating func put<Value: OpenEnum>(_ key: JSONKey, _ value: Value) throws {
         if value.rawValue != "unspecified" { try container.encode(value, forKey: key) }
     }
 
-    @inline(never) mutating func put<Value: Encodable & AdditiveArithmetic>(_ key: JSONKey, _ value: Value) throws {
+    mutating func put<Value: Encodable & AdditiveArithmetic>(_ key: JSONKey, _ value: Value) throws {
         if value != .zero { try container.encode(value, forKey: key) }
     }
 
-    @inline(never) mutating func put(_ key: JSONKey, _ value: Bool) throws {
-        if value { try container.encode(value, forKey: key) }
-    }
+    mutating func put(_ key: JSONKey, _ value: Bool) throws { if value { try container.encode(value, forKey: key) } }
 
-    @inline(never) mutating func put(_ key: JSONKey, _ value: String) throws {
+    mutating func put(_ key: JSONKey, _ value: String) throws { if !value.isEmpty { try container.encode(value, forKey: key) } }
+
+    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [Value]) throws {
         if !value.isEmpty { try container.encode(value, forKey: key) }
     }
 
-    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [Value]) throws {
+    mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [String: Value]) throws {
         if !value.isEmpty { try container.encode(value, forKey: key) }
     }
 
-    @inline(never) mutating func put<Value: Encodable>(_ key: JSONKey, _ value: [String: Value]) throws {
-        if !value.isEmpty { try container.encode(value, forKey: key) }
-    }
+    mutating func put(_ key: JSONKey, _ value: Date) throws { try container.encode(Timestamp.text(value), forKey: key) }
 
-    @inline(never) mutating func put(_ key: JSONKey, _ value: Date) throws {
-        try container.encode(Timestamp.text(value), forKey: key)
-    }
-
-    @inline(never) mutating func put(_ key: JSONKey, _ value: Date?) throws {
+    mutating func put(_ key: JSONKey, _ value: Date?) throws {
         try container.encodeIfPresent(value.map(Timestamp.text), forKey: key)
     }
 
-    @inline(never) mutating func put(_ key: JSONKey, _ value: [Date]) throws {
+    mutating func put(_ key: JSONKey, _ value: [Date]) throws {
         if !value.isEmpty { try container.encode(value.map(Timestamp.text), forKey: key) }
     }
 }
