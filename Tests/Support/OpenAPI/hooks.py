@@ -52,7 +52,7 @@ BEYOND_SCHEMAS = [
     (r"date", r"must be (yesterday or today|one of the last \d+ days|today or one of the next \d+ days)"),
     (r"resume_date|until", r"must be after (today|now)( and after from)?|must be later than now"),
     (r"from", r"must be today or later"),
-    (r"done_at|logged_at", r"must not (be|lie) in the future|must lie on the date of the completion"),
+    (r"done_at", r"must not be in the future|must lie on the date of the completion"),
     # Characters as people count them, with what is blank, controls or turns the text around by Unicode's tables.
     (r"name|description|unit|note", r"must be at most \d+ characters"),
     (r"name", r"Please enter a habit name|must not be empty|must have a character that can be seen"),
