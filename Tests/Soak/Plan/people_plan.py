@@ -517,8 +517,8 @@ class Group:
         self.line(0, f"circle {self.circle} {self.circle_version} {','.join(str(p.index) for p in self.members)}")
 
     def follow(self, p, d, now):
-        """TS-4: a check-in contributes to the circle; in a grace first to the date before, then to its own."""
-        if self.team is None or p not in self.members:
+        """TS-4: a check-in contributes to the circle; in a grace first to the date before, then to its own. One to the circle has done so."""
+        if self.team is None or p not in self.members or p.was_in_circle == self.turn:
             return
         m = self.team.model
         captured = {} if m.date_of(p.name, now) <= d else dict(captured_at=show(m.over_for(p.name, d) - 1))
@@ -571,8 +571,8 @@ class Group:
     def check_in_to_circle(self, p, now):
         d, _ = self.team.do(now, contribute=p.name)
         counted = d is not None and p.name in self.team.model.members(d)
-        p.record_check_in(now, None)
         p.was_in_circle = self.turn
+        p.record_check_in(now, None)
         self.do(p, "circle", int(counted), self.circle)
 
     def extra(self, p, today, now):
