@@ -557,16 +557,18 @@ class Group:
             captured = entry[3] if sent > taken else None
             if kind != "check_in":
                 self.do(p, "activity", p.activity(now, kind, captured), kind, captured or "-")
-            elif captured is None and self.is_fresh(p, today) and self.r.random() < 0.2:
+            elif captured is None and self.is_fresh(p, today, now) and self.r.random() < 0.2:
                 self.check_in_to_circle(p, now)
             else:
                 captured = captured or now
                 self.do(p, "check_in", p.check_in_now(now, captured), captured)
 
-    def is_fresh(self, p, today):
-        """Whether a check-in to the circle is the first of the date: then it does not matter what the others' come to before it."""
+    def is_fresh(self, p, today, now):
+        """Whether a check-in to the circle is the first of the date, and of no grace: then it does not matter what the others' come to before it."""
         done = p.check_in is not None and ("a", today) in p.check_in.model.posts
-        return p in self.members and not done and (p.name, today) not in self.team.model.posts
+        if p not in self.members or done or (p.name, today) in self.team.model.posts:
+            return False
+        return self.team.state(now)["grace_date"] is None
 
     def check_in_to_circle(self, p, now):
         d, _ = self.team.do(now, contribute=p.name)
