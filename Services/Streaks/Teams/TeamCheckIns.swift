@@ -122,14 +122,12 @@ struct TeamCheckIns: Sendable {
         // A late check-in was claimed by the client's clock (SD-2): any instant of its date says the same.
         let captured = zones.date(at: instant) > date ? zones.end(of: date) - .seconds(1) : nil
         let command = StreakCommand.contribute(user, receivedAt: instant, capturedAt: captured)
-        let direct = try await writer.store.lock(streaks, work.sql).filter {
-            $0.ledger.hasContribution(of: user, receivedAt: instant)
-        }
-        .map(\.row.id)
-        for _ in 0..<2 {
-            let open = try await writer.store.lock(streaks.filter { !direct.contains($0) }, work.sql).filter { stored in
-                !stored.ledger.hasContributed(user, on: date, known: max(work.now, stored.row.settledAt))
-            }
+        var stored = try await writer.store.lock(streaks, work.sql)
+        stored.removeAll { $0.ledger.hasContribution(of: user, receivedAt: instant) }
+        for isSecond in [false, true] {
+            // The first contribution may have been to the date before.
+            if isSecond { stored = try await writer.store.lock(stored.map(\.row.id), work.sql) }
+            let open = stored.filter { !$0.ledger.hasContributed(user, on: date, known: max(work.now, $0.row.settledAt)) }
             guard !open.isEmpty else { break }
             for outcome in try await writer.apply(command, toEach: open, work) {
                 if case .failure(let refusal) = outcome, !Self.countsNothing(refusal) { throw refusal }
