@@ -192,5 +192,4 @@ struct CheckInRecorder: Sendable {
         guard Badge.mayBeSpecial(written.change.effects, on: date) else { return [] }
         return try await RewardRepository.badges(of: user, earnedAt: work.now, work.sql).filter { $0.count == nil }
     }
-
 }
