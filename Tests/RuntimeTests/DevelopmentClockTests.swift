@@ -183,7 +183,9 @@ private final class CountedWarnings: Sendable {
             try FileManager.default.removeItem(at: server.files.appending(path: "store"))
             try await server.start()
             try await eventually("there is a new stream") {
-                (try? await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)) != nil
+                // nats-server 2.9 ends by a nil pointer when a message is read of a stream that is just being made: a supervisor starts it again.
+                if server.hasExited { try? await server.start() }
+                return (try? await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)) != nil
             }
             try await eventually("it is stored again") { (try? await state.load()) == .days(3) }
             #expect(clocks.allSatisfy { $0.shift == .days(3) })

@@ -52,6 +52,9 @@ public final class NatsServer: Sendable {
     /// What the server has logged.
     public var log: String { (try? String(contentsOf: folder.appendingPathComponent("log"), encoding: .utf8)) ?? "" }
 
+    /// Whether it has ended, of itself or by `stop` or `kill`.
+    public var hasExited: Bool { state.withLock { $0.child?.hasExited ?? true } }
+
     /// Starts it again, on the same port and with the same data.
     ///
     /// - Parameter configuration: Instead of the lines it was started with before.
