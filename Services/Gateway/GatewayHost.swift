@@ -263,7 +263,11 @@ public final class GatewayHost: Program {
             let message: Logger.Message = "fewer connections than http.max-connections: too few files may be open"
             logger.notice(message, metadata: ["most": "\(most)"])
         }
-        let listener = HTTPListener(channel, most: most, logger: logger)
+        let share = try settings.get(GatewaySettings.addressRate) > 0 ? try settings.get(GatewaySettings.addressConnections) : most
+        let shares = ConnectionShares(share: share) { [addresses = responder.addresses] peer in
+            addresses.holder(of: peer?.ipAddress.flatMap { IPAddress($0) })
+        }
+        let listener = HTTPListener(channel, most: most, shares, logger: logger)
         let port: Int
         do { port = try await listener.listen(on: place) } catch {
             guard case .address(let host, let wanted) = place else { throw error }

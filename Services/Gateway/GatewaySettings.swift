@@ -40,7 +40,14 @@ public enum GatewaySettings {
         "http.max-connections",
         default: 20_000,
         in: 1...1_000_000,
-        help: "Connections served at once; more wait to be accepted."
+        help: "Connections served at once; for more, those that have been idle longest are closed."
+    )
+    static let addressConnections = Setting(
+        "http.address-connections",
+        default: 2_500,
+        in: 1...1_000_000,
+        help: "Connections of one address (IPv6: of one /64) at once, trusted proxies excepted; for more, those that have been idle longest are "
+            + "closed, or the new one when none is idle."
     )
     static let maxStreams = Setting(
         "http.max-streams",
@@ -100,7 +107,7 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, maxStreams, maxInFlight,
+            port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, addressConnections, maxStreams, maxInFlight,
             trustedProxies, corsOrigins, userRate, addressRate, services, drainTimeout, readyTimeout,
         ]
 }

@@ -2,7 +2,7 @@ internal import CVips
 private import FoundationEssentials
 private import Kernel
 public import Logging
-private import WorkPool
+public import WorkPool
 
 /// The renditions of an uploaded photo (PH-2): two JPEGs in sRGB, upright, without any metadata.
 public struct Renditions: Sendable, Equatable {
@@ -44,6 +44,8 @@ public final class ImageProcessor: Sendable {
     /// The sides of an avatar, in pixels.
     public static let avatarSides = (large: 512, small: 128)
     static let quality: Int32 = 82
+    /// The most bytes that a PNG may unpack to. An interlaced one counts twice: it is unpacked as a whole, and gone through seven times.
+    static let mostUnpacked = 250_000_000
 
     private let pool: WorkPool
     private let logger: Logger
@@ -61,10 +63,11 @@ public final class ImageProcessor: Sendable {
 
     /// The renditions of an upload in memory.
     ///
+    /// - Parameter share: whose it is, and how long it can wait: one person's uploads hold up nobody else's (D22).
     /// - Throws: `UNSUPPORTED_IMAGE_TYPE`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`; `UNAVAILABLE` when too many images wait;
     ///   `CancellationError`; `INTERNAL` when libvips is not installed.
-    public func renditions(of bytes: [UInt8]) async throws -> Renditions {
-        try await pool.run { [logger] in
+    public func renditions(of bytes: [UInt8], for share: WorkShare? = nil) async throws -> Renditions {
+        try await pool.run(for: share) { [logger] in
             try bytes.withUnsafeBytes { try Self.decoded($0, logger: logger, Self.renditions) }
         }
     }
@@ -72,8 +75,8 @@ public final class ImageProcessor: Sendable {
     /// The renditions of an avatar.
     ///
     /// - Throws: As for `renditions`.
-    public func avatar(of bytes: [UInt8]) async throws -> AvatarRenditions {
-        try await pool.run { [logger] in
+    public func avatar(of bytes: [UInt8], for share: WorkShare? = nil) async throws -> AvatarRenditions {
+        try await pool.run(for: share) { [logger] in
             try bytes.withUnsafeBytes { try Self.decoded($0, logger: logger, Self.avatarRenditions) }
         }
     }
@@ -119,7 +122,9 @@ public final class ImageProcessor: Sendable {
         var width: Int32 = 0
         var height: Int32 = 0
         guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
-        guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
+        var most = mostPixels
+        if format == .png { most = min(most, mostUnpacked / PNGChunks.unpackedBytesPerPixel(bytes)) }
+        guard Int(width) * Int(height) <= most else { throw ImageError.tooLarge(most / 1_000_000) }
         guard format != .heic || HEIFItems.areWithinLimits(bytes) else {
             throw VipsFailure("decoding it would cost too much")
         }

@@ -3,6 +3,15 @@
 enum PNGChunks {
     private static let texts: Set<String> = ["tEXt", "zTXt", "iTXt"]
 
+    /// How many bytes a pixel unpacks to, as the header says; twice as many when it is interlaced. 8 when the header cannot be read.
+    static func unpackedBytesPerPixel(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard bytes.count > 28 else { return 8 }
+        // IHDR follows the signature: width, height, bit depth, colour type, …, interlace method.
+        let (depth, colours, isInterlaced) = (Int(bytes[24]), bytes[25], bytes[28] != 0)
+        let channels = [0: 1, 2: 3, 3: 1, 4: 2, 6: 4][colours] ?? 4
+        return max(1, channels * depth / 8) * (isInterlaced ? 2 : 1)
+    }
+
     /// The file without its texts; nil when it has none. What is damaged stays as it is.
     static func withoutTexts(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var kept: [Range<Int>] = [0..<8]

@@ -1,16 +1,17 @@
 public import Kernel
+public import WorkPool
 
 /// The client and the purpose of a hash: they decide whose turn it is when hashes have to wait.
 public struct HashRequester: Hashable, Sendable {
     /// What the hash is for. Where both wait, sign-ins get four turns to one.
-    public enum Purpose: Hashable, Sendable, CaseIterable {
+    public enum Purpose: TurnPurpose {
         /// A password is compared: sign-in, or a change that asks for the password again.
         case signIn
         /// A new password is stored: registration, reset, change.
         case newPassword
 
         /// Turns this gets in a round.
-        var share: Int { self == .signIn ? 4 : 1 }
+        public var share: Int { self == .signIn ? 4 : 1 }
     }
 
     /// What the hash is for.

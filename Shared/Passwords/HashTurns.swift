@@ -1,12 +1,13 @@
 internal import Kernel
 private import Synchronization
+private import WorkPool
 
 /// Lets as many hash at once as there are processors for it; the others wait for their turn, given by `FairQueue`.
 final class HashTurns: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
     private struct State {
-        var queue: FairQueue<UInt64>
+        var queue: FairQueue<UInt64, IPAddress, HashRequester.Purpose>
         var waiters: [UInt64: Waiter] = [:]
         /// Requests that are about to wait, and why they need not any more.
         var arriving: [UInt64: (any Error)?] = [:]
@@ -21,7 +22,7 @@ final class HashTurns: Sendable {
     ///   - limit: how many may wait.
     ///   - limitOfAddress: how many of them from one address.
     init(atOnce: Int, limit: Int, limitOfAddress: Int) {
-        state = Mutex(State(queue: FairQueue(limit: limit, limitOfAddress: limitOfAddress), free: atOnce))
+        state = Mutex(State(queue: FairQueue(limit: limit, limitOfOwner: limitOfAddress), free: atOnce))
     }
 
     /// How many wait.
@@ -76,8 +77,8 @@ final class HashTurns: Sendable {
                 state.free -= 1
                 return .turn
             }
-            switch state.queue.add(ticket, of: requester) {
-            case .addressFull: return .refused(Self.addressBusy)
+            switch state.queue.add(ticket, of: requester.network, for: requester.purpose) {
+            case .ownerFull: return .refused(Self.addressBusy)
             case .full: return .refused(Self.busy)
             case .waits:
                 state.waiters[ticket] = waiter

@@ -50,7 +50,8 @@ public final class PasswordHasher: Sendable {
     ///
     /// - Throws: `VALIDATION_ERROR` naming `field` for a password above 72 bytes or with a NUL byte; `UNAVAILABLE` when too many
     ///   hashes are waiting, `RATE_LIMITED` when too many of this address are; `CancellationError`.
-    public func hash(_ password: String, field: String = "password", for requester: HashRequester) async throws -> String {
+    public func hash(_ typed: String, field: String = "password", for requester: HashRequester) async throws -> String {
+        let password = PasswordText.prepared(typed)
         guard password.utf8.count <= Self.longestPassword else {
             throw ServiceError.validation(field: field, "must be at most \(Self.longestPassword) bytes long")
         }
@@ -65,13 +66,18 @@ public final class PasswordHasher: Sendable {
     ///
     /// - Throws: `UNAVAILABLE` when too many hashes are waiting, `RATE_LIMITED` when too many of this address are; `CancellationError`.
     public func verify(_ password: String, against hash: String?, for requester: HashRequester) async throws -> Bool {
-        let isAcceptable = password.utf8.count <= Self.longestPassword && !password.utf8.contains(0)
-        let candidate = isAcceptable ? password : ""
+        // A hash that is older than the one form of a password was made of what was typed.
+        let prepared = PasswordText.prepared(password)
+        let forms = prepared.utf8.elementsEqual(password.utf8) ? [password] : [prepared, password]
         let stored = hash.flatMap { Bcrypt.cost(of: $0) == nil ? nil : $0 }
         return try await paced(requester) { [self] in
             let reference = try stored ?? decoyHash()
-            let isRight = try Bcrypt.verify(candidate, against: reference, by: processes)
-            return isRight && isAcceptable && stored != nil
+            for form in forms {
+                let isAcceptable = form.utf8.count <= Self.longestPassword && !form.utf8.contains(0)
+                let isRight = try Bcrypt.verify(isAcceptable ? form : "", against: reference, by: processes)
+                if isRight && isAcceptable && stored != nil { return true }
+            }
+            return false
         }
     }
 

@@ -24,7 +24,8 @@ public final class VideoProcessor: Sendable {
     private let pool: WorkPool
     private let files = WorkPool(name: "video-files", threads: 2, queueLimit: 256, refusal: VideoError.busy)
     private let logger: Logger
-    private let inside = Mutex(0)
+    /// How many of each owner are being taken or processed.
+    private let inside = Mutex([String?: Int]())
 
     /// A processor. Files of processes that have died are deleted.
     ///
@@ -48,12 +49,14 @@ public final class VideoProcessor: Sendable {
     ///
     /// - Parameters:
     ///   - chunks: The bytes of the upload.
+    ///   - owner: whose it is: at most a third of the places are one owner's (D22). nil: of none.
     ///   - check: Called with their number and SHA-256 before anything is made of them; what it throws is passed on.
     ///   - use: Called with the result, whose file is deleted afterwards.
     /// - Throws: `UNSUPPORTED_VIDEO_TYPE`, `VIDEO_TOO_LONG`, `VIDEO_TOO_LARGE`, `VIDEO_UNDECODABLE`, `FILE_TOO_LARGE`; `UNAVAILABLE` when too
     ///   many videos wait, one takes too long, or ffmpeg is not installed; `STORAGE_FULL`; `CancellationError`.
     public func process<Chunks: AsyncSequence & Sendable, Result>(
         _ chunks: Chunks,
+        of owner: String? = nil,
         check: (_ size: Int64, _ sha256: [UInt8]) throws -> Void,
         use: (PreparedVideo) async throws -> Result
     ) async throws -> Result where Chunks.Element == [UInt8] {
@@ -61,13 +64,13 @@ public final class VideoProcessor: Sendable {
             logger.error("a video cannot be processed", metadata: ["cause": "ffmpeg is not installed"])
             throw VideoError.missing
         }
-        try enter()
-        defer { inside.withLock { $0 -= 1 } }
+        try enter(owner)
+        defer { leave(owner) }
         let workspace = try await files.run { [folder] in try Workspace(in: folder) }
         let source = try await fill(workspace, from: chunks)
         try check(source.size, source.sha256)
         let (limits, logger) = (limits, logger)
-        let facts = try await pool.run {
+        let facts = try await pool.run(for: owner.map { WorkShare(of: $0) }) {
             let tools = VideoTools(
                 workspace: workspace,
                 limits: limits,
@@ -90,13 +93,21 @@ public final class VideoProcessor: Sendable {
         )
     }
 
-    private func enter() throws {
-        let isIn = inside.withLock { count in
-            guard count < most else { return false }
-            count += 1
+    private func enter(_ owner: String?) throws {
+        let isIn = inside.withLock { inside in
+            let mine = inside[owner, default: 0]
+            guard inside.values.reduce(0, +) < most, owner == nil || mine < max(1, most / 3) else { return false }
+            inside[owner] = mine + 1
             return true
         }
         if !isIn { throw VideoError.busy }
+    }
+
+    private func leave(_ owner: String?) {
+        inside.withLock { inside in
+            let left = inside[owner, default: 1] - 1
+            inside[owner] = left > 0 ? left : nil
+        }
     }
 
     private func fill<Chunks: AsyncSequence & Sendable>(_ workspace: Workspace, from chunks: Chunks) async throws

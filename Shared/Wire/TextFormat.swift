@@ -37,7 +37,8 @@ public enum TextFormat: Sendable, CustomStringConvertible {
     public func accepts(_ text: String) -> Bool {
         switch self {
         case .uuid: Self.isUUID(text)
-        case .email: Self.isEmail(text)
+        // Autofill and copying leave spaces around it, which mean nothing.
+        case .email: Self.isEmail(text) || Self.isEmail(Self.trimmed(text))
         case .date: CalendarDate(text) != nil
         case .month: CalendarDate(text + "-01") != nil
         case .timeZone: Zone(text) != nil
@@ -72,6 +73,13 @@ public enum TextFormat: Sendable, CustomStringConvertible {
         let labels = parts[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return atoms.allSatisfy { !$0.isEmpty && $0.allSatisfy(isAtomByte) } && labels.count >= 2
             && labels.allSatisfy(isHostLabel)
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isSpace = { (character: Character) in character.isWhitespace && !character.isNewline }
+        var rest = text.drop(while: isSpace)
+        while let last = rest.last, isSpace(last) { rest.removeLast() }
+        return String(rest)
     }
 
     private static func isHostLabel(_ label: Substring.UTF8View) -> Bool {

@@ -90,6 +90,8 @@ struct Claims {
         var text =
             "{\"iss\":\(iss),\"aud\":\(aud),\"sub\":\"\(sub)\",\"iat\":\(now.seconds - Int64(age)),\"exp\":\(now.seconds + Int64(expiresIn))"
         if let email { text += ",\"email\":\"\(email)\",\"email_verified\":\(verified)" }
+        // Apple never makes the same token twice.
+        text += ",\"c_hash\":\"\(UUID().uuidString)\""
         if let nonce { text += ",\"nonce\":\"\(nonce)\"" }
         return text + more + "}"
     }

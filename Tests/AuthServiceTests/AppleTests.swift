@@ -116,19 +116,48 @@ import Testing
         #expect(try await signIn(world, several).status == 200, "one of the audiences is ours")
     }
 
-    @Test func `a nonce counts as sent or as its SHA-256, and only the right one`() async throws {
+    @Test func `a nonce stands in the token as its SHA-256 only, and only the right one counts`() async throws {
         let world = try await World.shared.value
         let hash = SHA256.hash(data: Data("my nonce".utf8)).map { String(format: "%02x", $0) }.joined()
         for held in ["my nonce", hash, hash.uppercased()] {
             var claims = Claims()
             claims.nonce = held
-            #expect(try await signIn(world, claims, more: ",\"nonce\":\"my nonce\"").status == 200)
+            // In its plain form whoever has the token would know it.
+            let status = held == "my nonce" ? 401 : 200
+            #expect(try await signIn(world, claims, more: ",\"nonce\":\"my nonce\"").status == status, "\(held)")
             #expect(try await signIn(world, claims, more: ",\"nonce\":\"another\"").code == "INVALID_APPLE_TOKEN")
         }
         #expect(try await signIn(world, Claims(), more: ",\"nonce\":\"my nonce\"").code == "INVALID_APPLE_TOKEN")
         var old = Claims()
         old.more = ",\"nonce_supported\":false"
         #expect(try await signIn(world, old, more: ",\"nonce\":\"my nonce\"").status == 200)
+    }
+
+    @Test func `a token signs in once; a repeat of that very request gets its answer, and a refusal uses nothing up`() async throws {
+        let world = try await World.shared.value
+        let token = try world.apple.token(Claims(email: "\(World.unique("uma"))@example.com").json(world.now()))
+        let taken = try await world.register("vic")
+        func send(_ key: String, username: String? = nil) async throws -> APIReply {
+            let name = username.map { ",\"username\":\"\($0)\"" } ?? ""
+            let body = "{\"identity_token\":\"\(token)\"\(name)}"
+            return try await world.call("POST", "/api/auth/apple", body, key: key)
+        }
+        let refused = try await send("one", username: try #require(taken.user?.username))
+        #expect(refused.code == "USERNAME_TAKEN", "\(refused.text)")
+        let first = try await send("two")
+        #expect(first.status == 200, "\(first.text)")
+        #expect(try await send("two").text == first.text)
+        let again = try await send("three")
+        #expect(again.status == 401 && again.code == "INVALID_APPLE_TOKEN" && again.text.contains("\"used\""), "\(again.text)")
+        // Many at once: one.
+        let other = try world.apple.token(Claims(email: "\(World.unique("wes"))@example.com").json(world.now()))
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask { try await world.call("POST", "/api/auth/apple", "{\"identity_token\":\"\(other)\"}").status }
+            }
+            return try await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 401 } == 7, "\(statuses)")
     }
 
     @Test func `an account is linked only when both sides have proved to own the e-mail`() async throws {

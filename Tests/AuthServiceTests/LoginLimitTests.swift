@@ -24,6 +24,22 @@ import Testing
         #expect(await attempt(world, email) == "RATE_LIMITED")
     }
 
+    @Test func `spaces around an address mean nothing, and a guess with them counts for the same account`() async throws {
+        let world = try await World(travelling: true)
+        let unique = World.unique("pat")
+        let made = try await world.accounts.register(
+            RegisterRequest(email: "\u{A0}\(unique)@example.com ", password: World.password, username: unique),
+            context: World.context()
+        )
+        let email = try #require(made.user?.email)
+        #expect(email == "\(unique)@example.com")
+        for typed in ["\(email) ", " \(email)\u{A0}", "\u{200B}\(email)"] {
+            #expect(await attempt(world, typed, World.password) == "in", "\(typed)")
+        }
+        for _ in 0..<10 { #expect(await attempt(world, "\(email) ") == "INVALID_CREDENTIALS") }
+        #expect(await attempt(world, email) == "RATE_LIMITED")
+    }
+
     @Test func `unknown e-mails are limited like known ones`() async throws {
         let world = try await World(travelling: true)
         let email = "\(World.unique("unknown"))@example.com"

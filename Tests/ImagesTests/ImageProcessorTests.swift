@@ -137,6 +137,24 @@ import Testing
         #expect(await refusal(of: png) == "IMAGE_UNDECODABLE")
     }
 
+    @Test func `a PNG that would cost seconds to unpack is refused before decoding`() async throws {
+        /// Only the header says what it would be.
+        func claiming(_ side: UInt32, _ depth: UInt8, _ colours: UInt8, interlaced: Bool) -> [UInt8] {
+            var png = HandmadePNG.quarters().bytes
+            let size = withUnsafeBytes(of: side.bigEndian) { Array($0) }
+            let header = Array("IHDR".utf8) + size + size + [depth, colours, 0, 0, interlaced ? 1 : 0]
+            png.replaceSubrange(8..<33, with: HandmadePNG.chunk("IHDR", Array(header.dropFirst(4))))
+            return png
+        }
+        // 49 megapixels of 8 bytes, gone through seven times: seven seconds of a processor for a small file.
+        #expect(await refusal(of: claiming(7_000, 16, 6, interlaced: true)) == "IMAGE_TOO_LARGE")
+        #expect(await refusal(of: claiming(7_000, 16, 6, interlaced: false)) == "IMAGE_TOO_LARGE")
+        #expect(await refusal(of: claiming(7_000, 8, 6, interlaced: true)) == "IMAGE_TOO_LARGE")
+        // As large as photos are, they are decoded, and found to be damaged.
+        #expect(await refusal(of: claiming(7_000, 8, 6, interlaced: false)) == "IMAGE_UNDECODABLE")
+        #expect(await refusal(of: claiming(3_900, 16, 6, interlaced: true)) == "IMAGE_UNDECODABLE")
+    }
+
     @Test func `random damage never does worse than a refusal`() async throws {
         let whole = try SamplePhoto(seed: 7, width: 200, height: 150, location: (1, 2), comment: "c").jpeg()
         var state: UInt64 = 42

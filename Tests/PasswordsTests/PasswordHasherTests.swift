@@ -11,6 +11,28 @@ private let requester = HashRequester(.signIn, address: nil)
 @Suite struct PasswordHasherTests {
     private let hasher = PasswordHasher(cost: 4)
 
+    @Test func `a password is the same however a keyboard composes it, and hashes from before that stay valid`() async throws {
+        let hasher = PasswordHasher(cost: 4)
+        let (composed, decomposed) = ("\u{FC}ber alles", "u\u{308}ber\u{A0}alles")
+        let hash = try await hasher.hash(decomposed, for: requester)
+        for typed in [composed, decomposed, "\u{FC}ber\u{3000}alles"] {
+            #expect(try await hasher.verify(typed, against: hash, for: requester), "\(typed)")
+        }
+        for wrong in ["uber alles", "\u{FC}beralles", "\u{DC}ber alles"] {
+            #expect(try await !hasher.verify(wrong, against: hash, for: requester), "\(wrong)")
+        }
+        // Of the decomposed form as it was typed, by crypt(3).
+        let old = "$2b$04$abcdefghijklmnopqrstuujPG/OO/rUfIiRS3bZTXK6.zLh7lAdcO"
+        #expect(try await hasher.verify(decomposed, against: old, for: requester))
+        #expect(try await !hasher.verify(composed, against: old, for: requester))
+    }
+
+    @Test func `one client's many addresses of version 6 are one`() {
+        let networks = (0..<6).map { HashRequester(.signIn, address: IPAddress("2001:db8:1:2::\($0)")).network }
+        #expect(Set(networks).count == 1)
+        #expect(HashRequester(.signIn, address: IPAddress("2001:db8:1:3::1")).network != networks[0])
+    }
+
     @Test func `a password verifies against its own hash only`() async throws {
         let hash = try await hasher.hash("correct horse – Ünïcödé 🔥", for: requester)
         #expect(hash.hasPrefix("$2b$04$") && hash.utf8.count == 60)

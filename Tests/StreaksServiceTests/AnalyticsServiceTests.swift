@@ -98,6 +98,60 @@ struct AnalyticsServiceTests {
         }
     }
 
+    @Test(arguments: [true, false]) func `What arrives after a day has closed changes that day: levels by date are those of the runs`(
+        isLate: Bool
+    ) async throws {
+        try await withWorld(at: "2026-01-05T03:00:00Z") { world in
+            let writer = StreakWriter(database: world.database, Self.extensions)
+            let first = Zone.utc.date(at: world.clock.now())
+            var random = Seeded(isLate ? 3 : 4)
+            var position: Int64 = 0
+            var streaks: [(id: StreakID, user: UserID)] = []
+            for number in 1...8 as ClosedRange<UInt64> {
+                let user = UserID(high: 1, low: number)
+                let id = try await world.work.run(trace: "", requestID: "") { work in
+                    try await writer.start(.init(.checkIn, of: [user], key: user.description), work)
+                }
+                streaks.append((id, user))
+            }
+            for _ in 0..<45 {
+                // At 03:00 the date before is judged; at 04:00 and at 08:00 photos of it arrive, after some of the new date's.
+                try await world.work.run(trace: "", requestID: "") { [streaks] work in
+                    _ = try await writer.settle(try await writer.store.lock(streaks.map(\.id), work.sql), work)
+                }
+                if isLate { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
+                for hour in [Int64(4), 6, 8] {
+                    let now = world.clock.now() + .hours(hour - 3)
+                    for (id, user) in streaks where Int.random(in: 0..<100, using: &random) < (hour == 6 ? 60 : isLate ? 35 : 0) {
+                        let captured = hour == 6 ? now : now - .hours(hour + 1)
+                        try await world.work.run(trace: "", requestID: "") { work in
+                            let stored = try #require(try await writer.store.lock([id], work.sql).first)
+                            let command = StreakCommand.contribute(user, receivedAt: now, capturedAt: captured)
+                            do { try await writer.apply(command, to: stored, work) } catch let refusal as ServiceError
+                                where refusal.reason == "ALREADY_POSTED"
+                            {}
+                        }
+                    }
+                    if isLate { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
+                }
+                // A job that is behind: what it reads is of several dates.
+                if !isLate && Int.random(in: 0..<3, using: &random) == 0 { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
+                world.clock.advance(by: .days(1))
+            }
+            try await AnalyticsFeed.catchUp(world, writer.store, &position)
+            let runs = try await runs(world)
+            let days = try await report(world, first, Zone.utc.date(at: world.clock.now()).advanced(by: -3)).days
+            for day in days {
+                let counts = runs.filter { $0.start <= day.date && day.date < $0.end }.map { $0.start.distance(to: day.date) + 1 }
+                #expect(day.running == Int64(counts.count) && day.runningAt7 == Int64(counts.count { $0 >= 7 }), "\(day.date)")
+                let sum = Int64(counts.reduce(0, +))
+                #expect(day.averageStreak == AnalyticsFigures.mean(sum, of: day.running), "\(day.date)")
+            }
+            #expect(!isLate || days.contains { $0.restoredLate > 0 })
+            #expect(days.contains { $0.runningAt7 > 0 })
+        }
+    }
+
     /// What runs now, and what every streak ever had, from the streaks' rows.
     private func expectLevels(_ world: World) async throws {
         let today = Zone.utc.date(at: world.clock.now())

@@ -54,6 +54,40 @@ import Testing
         }
     }
 
+    @Test func `a request that only reads leaves no reply behind, one with changes does`() async throws {
+        try await withHabits { world in
+            var context = world.context
+            let handler = Sync(habits: world.habits, mutations: world.mutations)
+            for (key, changes) in [("pull-1", []), ("push-1", [Push.habit(1, 1, "Read")]), ("pull-2", [])] {
+                context.idempotencyKey = key
+                let request = SyncRequest(deviceID: "\(HabitID(high: 0xD0, low: 1))", schemaVersion: 1, changes: changes)
+                for _ in 0..<2 { _ = try await handler.handle(request, context) }
+            }
+            #expect(try await world.database.query("SELECT 1 FROM stored_reply").count == 1)
+        }
+    }
+
+    @Test func `of answers to changes the newest 20,000 of a user are kept, and others' all`() async throws {
+        try await withHabits { world in
+            let (first, now) = (Push.habit(1, 1, "Read"), world.clock.now())
+            try await world.push([first])
+            try await world.of(UserID(high: 7, low: 7)).push([Push.habit(1, 1, "Read")])
+            try await world.database.execute(
+                """
+                INSERT INTO habit_sync_change (user_id, change_id, outcome, answered_at)
+                SELECT \(world.user), gen_random_uuid(), 1, \(now)::timestamptz + make_interval(secs => n / 1000.0)
+                FROM generate_series(1, \(SyncRepository.mostAnswers)) AS n
+                """
+            )
+            world.clock.advance(by: .hours(1))
+            #expect(try await world.push([first, Push.habit(2, 2, "Walk")]).answers.count == 2)
+            let counts = try await world.database.query(
+                "SELECT count(*) FROM habit_sync_change GROUP BY user_id ORDER BY 1"
+            ).map { try $0.decode(as: Int64.self) }
+            #expect(counts == [1, Int64(SyncRepository.mostAnswers) + 1])
+        }
+    }
+
     @Test func `a change that was answered gets the same answer again and does nothing`() async throws {
         try await withHabits { world in
             let changes = [

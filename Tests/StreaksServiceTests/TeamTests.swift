@@ -186,6 +186,40 @@ struct TeamTests {
         }
     }
 
+    @Test(arguments: [true, false]) func `in a grace a check-in to the circle counts for one date, before and after another's own`(
+        isFirst: Bool
+    ) async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let teams = Teams(world)
+            let (ann, ben, cem) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            try await teams.set(Self.circle, 1, [ann, ben, cem])
+            for user in [ann, ben] { try await teams.checkIn(user, Self.circle) }
+            world.clock.set(moment("2026-05-02T20:00:00Z"))
+            try await teams.checkIn(ann, Self.circle)
+            try await teams.reach("2026-05-03T07:00:00Z")
+            // Whoever comes first saves the date before; an own check-in counts for its own date as well.
+            if isFirst {
+                #expect(try await teams.checkIn(cem, Self.circle).date == day("2026-05-02"))
+                try await teams.ownCheckIn(cem, "2026-05-03")
+            }
+            world.clock.advance(by: .minutes(1))
+            try await teams.ownCheckIn(ben, "2026-05-03")
+            world.clock.advance(by: .minutes(1))
+            if !isFirst {
+                #expect(try await teams.checkIn(cem, Self.circle).date == day("2026-05-03"))
+                try await teams.ownCheckIn(cem, "2026-05-03")
+            }
+            let saved = try await teams.streak(ann, Self.circle)
+            #expect(saved.currentCount == (isFirst ? 2 : 3) && saved.date == day("2026-05-03"))
+            #expect(saved.contributed == (isFirst ? 1 : 2))
+            world.clock.advance(by: .minutes(1))
+            // Who has saved the date before still has today's.
+            #expect(try await teams.checkIn(cem, Self.circle).counted == isFirst)
+            let done = try await teams.streak(ann, Self.circle)
+            #expect(done.currentCount == 3 && done.contributed == 2)
+        }
+    }
+
     @Test func `what a late check-in counts for is who was a member on its date`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let teams = Teams(world)

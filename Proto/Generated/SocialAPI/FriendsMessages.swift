@@ -296,7 +296,7 @@ public struct RemoveFriendReply: Sendable {
 }
 
 public struct SearchUsersRequest: Sendable {
-    /// Case does not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
+    /// Case and accents do not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
     public var q: String
     /// 20 when absent, and at most.
     public var limit: Int32
@@ -309,7 +309,7 @@ public struct SearchUsersRequest: Sendable {
 }
 
 public struct SearchUsersReply: Sendable {
-    /// Best first: this very username, names that begin with it, e-mails that begin with it, names that contain it.
+    /// Best first: this very username, names that begin with it, this very e-mail address, names that contain it.
     public var users: [FoundUser]
 
     /// The given fields set, the others unset.

@@ -12,7 +12,7 @@ public enum FriendsService {
     ///   - listFriends: The user's friends with profile and streak summaries (SO-3). Without the summaries while they cannot be read: see streaks_reason.
     ///   - listFriendRequests: Pending requests, incoming and outgoing (SO-3).
     ///   - removeFriend: Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
-    ///   - searchUsers: Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
+    ///   - searchUsers: Users whose username or display name contains a text, or whose verified e-mail address it is (SO-5).
     ///   - nudge: Reminds a friend who has not posted today (SO-6).
     ///   - findFriendship: Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     ///   - listFriendIDs: The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
@@ -62,7 +62,7 @@ public enum FriendsMethods {
     /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
     public static let removeFriend = Bus.Method<RemoveFriendRequest, RemoveFriendReply>(
         service: "social", version: "v1", name: "RemoveFriend", isIdempotent: false, timeout: .seconds(10))
-    /// Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
+    /// Users whose username or display name contains a text, or whose verified e-mail address it is (SO-5).
     public static let searchUsers = Bus.Method<SearchUsersRequest, SearchUsersReply>(
         service: "social", version: "v1", name: "SearchUsers", isIdempotent: true, timeout: .seconds(10))
     /// Reminds a friend who has not posted today (SO-6).
@@ -112,7 +112,7 @@ public struct FriendsClient: Sendable {
         try await caller.call(FriendsMethods.removeFriend, request, context: context)
     }
 
-    /// Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
+    /// Users whose username or display name contains a text, or whose verified e-mail address it is (SO-5).
     public func searchUsers(_ request: SearchUsersRequest, context: Bus.CallContext) async throws -> SearchUsersReply {
         try await caller.call(FriendsMethods.searchUsers, request, context: context)
     }

@@ -84,7 +84,8 @@ public struct StreakAnalyticsDay: Sendable {
     public var conversionsAt7: Int64
     public var conversionsAt30: Int64
     public var milestones: [MilestoneFigure]
-    /// At the end of the day by UTC: running streaks with a count of 1 or more, their average, and those of 7, 30 and 100 or more.
+    /// At the end of the date, by users' dates: running streaks with a count of 1 or more, their average, and those of 7, 30 and 100 or more.
+    /// What arrives later for the date still changes them.
     public var running: Int64
     public var averageStreak: Double?
     public var runningAt7: Int64
@@ -94,15 +95,14 @@ public struct StreakAnalyticsDay: Sendable {
     public var shareAt7: Double?
     public var shareAt30: Double?
     public var shareAt100: Double?
-    /// Streaks by the longest count they ever had, at the end of the day by UTC.
+    /// Streaks by the longest count they ever had, at the end of the date.
     public var longest: [LongestFigure]
     /// Check-ins: of `active`, users who reported more for the date later; and in percent, unset when none was active.
     public var updated: Int64
     public var updateRate: Double?
-    /// All streaks there are at the end of the day by UTC, running or not.
+    /// All streaks there are at the end of the date, running or not.
     public var streaks: Int64
-    /// `active` of `running`, in percent: who did something for the date, of those whose streak ran when it was over. Above 100 where users'
-    /// clocks are behind UTC; unset when none runs.
+    /// `active` of `running`, in percent: who did something for the date, of those whose streak ran when it was over. Unset when none runs.
     public var completionRate: Double?
 
     /// The given fields set, the others unset.

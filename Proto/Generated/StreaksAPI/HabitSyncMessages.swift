@@ -79,7 +79,7 @@ public struct SyncRequest: Sendable {
 
 /// One change of one entity. Its ids are checked one by one, so that a wrong one spoils only its change.
 public struct SyncChange: Sendable {
-    /// Made by the device for this change: a UUID. Two changes with the same are one change, for 400 days.
+    /// Made by the device for this change: a UUID. Two changes with the same are one change, for 400 days or 20,000 newer changes.
     public var changeID: String
     /// habit, category, completion, skip, pause, habit_order, category_order, settings or day_note.
     public var entity: String

@@ -60,14 +60,12 @@ public struct AppleToken: Hashable, Sendable {
         case issuer, audience, expired, nonce, subject
     }
 
-    /// The nonce an app sent, as it may stand in the token.
+    /// The nonce an app sent, as it must stand in the token: hashed, so that who has got hold of a token does not know what to send with it.
     public struct SentNonce: Hashable, Sendable {
-        let forms: Set<String>
+        let sha256: String
 
-        /// - Parameters:
-        ///   - plain: as sent.
-        ///   - sha256: its SHA-256, lower-case hex.
-        public init(plain: String, sha256: String) { self.forms = [plain, sha256] }
+        /// - Parameter sha256: the SHA-256 of what the app sent, lower-case hex.
+        public init(sha256: String) { self.sha256 = sha256 }
     }
 
     /// What is wrong with the token; nil when it is good.
@@ -82,7 +80,7 @@ public struct AppleToken: Hashable, Sendable {
         if subject.isEmpty { return .subject }
         switch (nonce, sent) {
         case (nil, nil): return nil
-        case (let held?, let sent?): return sent.forms.contains(held) || sent.forms.contains(held.lowercased()) ? nil : .nonce
+        case (let held?, let sent?): return held.lowercased() == sent.sha256 ? nil : .nonce
         case (_?, nil): return .nonce
         case (nil, _?): return isNonceSupported ? .nonce : nil
         }

@@ -63,11 +63,13 @@ final class AcceptGateHandler: ChannelDuplexHandler {
     struct Shut: Sendable {}
 
     private var gate: AcceptGate
+    private let makeRoom: () -> Void
 
-    init(_ gate: AcceptGate) { self.gate = gate }
+    /// - Parameter makeRoom: called when more wait than may be served.
+    init(_ gate: AcceptGate, makeRoom: @escaping () -> Void) { (self.gate, self.makeRoom) = (gate, makeRoom) }
 
     func read(context: ChannelHandlerContext) {
-        if gate.mayAccept() { context.read() }
+        if gate.mayAccept() { context.read() } else if !gate.isShut { makeRoom() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

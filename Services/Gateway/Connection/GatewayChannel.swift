@@ -22,17 +22,20 @@ struct GatewayChannel: Sendable {
 
     /// Gives a new connection its handlers. On its event loop.
     ///
+    /// - Returns: how long it has been idle, from now on.
     /// - Throws: when it is closed already.
-    func configure(_ channel: any Channel) throws {
+    func configure(_ channel: any Channel) throws -> Idleness {
         // A client that reads nothing of its reply, or has vanished: the kernel knows whether bytes move. Other sockets have no
         // such option.
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: Self.userTimeout)
         try? channel.syncOptions?.setOption(option, value: SocketOptionValue(idleTimeout / .milliseconds(1)))
         let pipeline = channel.pipeline.syncOperations
+        let idleness = Idleness()
         try pipeline.addHTTP(heads)
         try pipeline.addHandlers([
-            ConnectionHandler(refusals), BodyDeadline(bodyLimit), IdleTimeout(TimeAmount(idleTimeout)),
+            ConnectionHandler(refusals), BodyDeadline(bodyLimit), IdleTimeout(TimeAmount(idleTimeout), idleness),
             HTTPRequests(on: channel.eventLoop, of: connections, rules: .elsewhere) { [responder] in responder.answer(to: $0) },
         ])
+        return idleness
     }
 }

@@ -25,6 +25,7 @@ final class HTTPListener: Sendable {
     private static let inheritedBacklog: Int32 = 4_096
 
     private let handler: GatewayChannel
+    private let shares: ConnectionShares
     private let most: Int
     private let logger: Logger
     private let state = Mutex(State())
@@ -36,9 +37,9 @@ final class HTTPListener: Sendable {
 
     /// A listener that does not listen yet.
     ///
-    /// - Parameter most: connections served at once; more wait to be accepted.
-    init(_ handler: GatewayChannel, most: Int, logger: Logger) {
-        (self.handler, self.most, self.logger) = (handler, most, logger)
+    /// - Parameter most: connections served at once; for more, those that have been idle longest are closed, or they wait to be accepted.
+    init(_ handler: GatewayChannel, most: Int, _ shares: ConnectionShares, logger: Logger) {
+        (self.handler, self.most, self.shares, self.logger) = (handler, most, shares, logger)
     }
 
     /// Connections that are served now.
@@ -58,10 +59,11 @@ final class HTTPListener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: GatewayChannel.receiveBuffers)
-            .serverChannelInitializer { channel in
+            .serverChannelInitializer { [shares] channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
-                        AcceptGateHandler(gate), AcceptBackoffHandler(shouldForwardIOErrorCaught: false),
+                        AcceptGateHandler(gate) { [shares] in shares.makeRoom() },
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false),
                     ])
                 }
             }
@@ -107,14 +109,15 @@ final class HTTPListener: Sendable {
 
     private func prepare(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            try handler.configure(channel)
-            let start = ConnectionStart { [self] in opened(channel) }
+            let idleness = try handler.configure(channel)
+            let start = ConnectionStart { [self] in opened(channel, idleness) }
             try channel.pipeline.syncOperations.addHandler(start, position: .first)
         }
     }
 
-    private func opened(_ channel: any Channel) {
+    private func opened(_ channel: any Channel, _ idleness: Idleness) {
         handler.connections.add(channel)
+        shares.add(channel, idleness)
         let settled = AcceptGateHandler.Settled(connection: ObjectIdentifier(channel))
         channel.parent?.pipeline.fireUserInboundEventTriggered(settled)
     }

@@ -14,6 +14,7 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let limit: TimeAmount
+    private let idleness: Idleness
     /// When something moved last.
     private var moved = NIODeadline.uptimeNanoseconds(0)
     private var isArriving = false
@@ -21,7 +22,7 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     private var unanswered = 0
     private var check: Scheduled<Void>?
 
-    init(_ limit: TimeAmount) { self.limit = limit }
+    init(_ limit: TimeAmount, _ idleness: Idleness = Idleness()) { (self.limit, self.idleness) = (limit, idleness) }
 
     func handlerAdded(context: ChannelHandlerContext) {
         if context.channel.isActive { begin(context) }
@@ -45,6 +46,7 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
         case .head:
             isArriving = true
             unanswered += 1
+            idleness.ends()
         case .body: break
         case .end: isArriving = false
         }
@@ -53,7 +55,10 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// From here on a head has a deadline of its own (`HTTPHeads`).
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is HTTPHeadBegan { moved = context.eventLoop.now }
+        if event is HTTPHeadBegan {
+            moved = context.eventLoop.now
+            if unanswered == 0 { idleness.begins(moved) }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -69,6 +74,7 @@ final class IdleTimeout: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func begin(_ context: ChannelHandlerContext) {
         moved = context.eventLoop.now
+        if unanswered == 0 && !isArriving { idleness.begins(moved) }
         // A connection has one timer, which finds out by itself when it is due.
         if check == nil, context.channel.isActive { schedule(context) }
     }

@@ -6,6 +6,7 @@ internal import Logging
 internal import MediaAPI
 internal import MediaCore
 internal import ServiceRuntime
+internal import WorkPool
 
 /// Pictures of users: recorded → stored → shown and emitted, in this order (D6). A job deletes what does not come to its end.
 struct Avatars: Sendable {
@@ -29,7 +30,7 @@ struct Avatars: Sendable {
         _ request: UploadAvatarRequest,
         _ context: CallContext
     ) async throws -> Once<UploadAvatarReply> {
-        let made = try await images.avatar(of: bytes)
+        let made = try await images.avatar(of: bytes, for: WorkShare(of: user))
         let avatar = Avatar(id: ids.make(), user: user)
         try await repository.begin(avatar, deadline: SystemClock.now() + Self.timeout)
         do {

@@ -7,6 +7,7 @@ internal import MediaAPI
 internal import MediaCore
 internal import ServiceRuntime
 internal import StreaksAPI
+internal import WorkPool
 
 /// Photos of habits' dates: recorded → stored → shown and emitted, in this order (D6). A job deletes what does not come to its end.
 ///
@@ -50,7 +51,7 @@ struct HabitPhotos: Sendable {
             let view = try view(shown)
             return try await mutations.once(context, same) { _ in view }
         }
-        let made = try await images.renditions(of: try await read())
+        let made = try await images.renditions(of: try await read(), for: WorkShare(of: day.user))
         var photo = StoredPhoto(id: ids.make(), day: day, sha256: sha256, createdAt: clock.now())
         (photo.width, photo.height) = (Int32(clamping: made.width), Int32(clamping: made.height))
         try await repository.begin(photo, deadline: SystemClock.now() + Self.timeout)

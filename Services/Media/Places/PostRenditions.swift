@@ -4,6 +4,7 @@ internal import Images
 internal import Kernel
 internal import MediaCore
 internal import Videos
+internal import WorkPool
 
 /// The file of a new post.
 struct PostSource: Sendable {
@@ -84,6 +85,7 @@ struct PostRenditions: Sendable {
             }
             return try await videos.process(
                 body,
+                of: keys.user.description,
                 check: { size, sha256 in
                     if let upload = source.upload { try Self.check(size, sha256, upload) }
                 },
@@ -98,7 +100,7 @@ struct PostRenditions: Sendable {
     }
 
     private func storePicture(_ bytes: [UInt8], as keys: PostBlobKeys, _ screen: Screen) async throws -> RenderedPost {
-        let renditions = try await images.renditions(of: bytes)
+        let renditions = try await images.renditions(of: bytes, for: WorkShare(of: keys.user, .patient))
         let screened = try await screen(renditions.display)
         _ = try await blobs.put(try keys.display, renditions.display)
         _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)

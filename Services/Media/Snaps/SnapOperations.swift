@@ -9,6 +9,7 @@ internal import MediaDomain
 internal import Outbox
 internal import ServiceRuntime
 internal import StreaksAPI
+internal import WorkPool
 
 /// Drives snaps to their end (D6, RC-4's pattern): claimed → stored → counted by `streaks` → recorded here. Each step may be repeated.
 ///
@@ -39,7 +40,10 @@ struct SnapOperations: OperationStore {
         guard try await repository.claim(operation, until: SystemClock.now() + Self.lease) else { return nil }
         var made = operation
         do {
-            let renditions = try await images.renditions(of: try await blobs.readUpload(incoming))
+            let renditions = try await images.renditions(
+                of: try await blobs.readUpload(incoming),
+                for: WorkShare(of: operation.user, .urgent)
+            )
             (made.width, made.height) = (Int32(renditions.width), Int32(renditions.height))
             _ = try await blobs.put(try BlobKey(operation.displayKey), renditions.display)
             _ = try await blobs.put(try BlobKey(operation.thumbnailKey), renditions.thumbnail)

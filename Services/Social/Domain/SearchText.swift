@@ -7,9 +7,9 @@ public struct SearchText: Hashable, Sendable {
     /// Fewer characters find beginnings of names only: one or two given letters are in nearly every name.
     public static let fewestForSubstring = 3
 
-    /// What is searched; its case is left to the index.
+    /// What is searched; its case and accents are left to the index.
     public let text: String
-    /// Whether names that contain it, and e-mails that begin with it, are searched too.
+    /// Whether names that contain it are searched too.
     public let findsInside: Bool
 
     /// - Parameter typed: as the user typed it: spaces around it and a leading @ do not count.

@@ -5,6 +5,7 @@ internal import Kernel
 internal import Logging
 internal import StreaksCore
 internal import StreaksDomain
+internal import Synchronization
 internal import WorkPool
 internal import Zip
 
@@ -13,6 +14,7 @@ struct UploadedHabits: Sendable {
     let habits: HabitStore
     let blobs: any BlobStore
     let pool: WorkPool
+    let readers = Readers()
     let logger: Logger
 
     /// Reads an upload, and deletes it when `body` has ended, whether it succeeds or not.
@@ -31,6 +33,9 @@ struct UploadedHabits: Sendable {
         guard let upload, upload.key.hasPrefix("incoming/") else { throw ServiceError.validation(field: "file", "is required") }
         let key = try BlobKey(upload.key)
         do {
+            // Before the file is in memory.
+            guard readers.enter(user) else { throw ServiceError.tooManyImports }
+            defer { readers.leave(user) }
             let date = try await habits.knowing(user, context) { try await habits.date(of: user, context) }
             let account = try await HabitAccountRepository.find(user, at: date.now, habits.database)
             let known = HabitFileContext(
@@ -47,6 +52,17 @@ struct UploadedHabits: Sendable {
             await delete(key)
             throw error
         }
+    }
+
+    /// Whose files are being read: one at a time of each user, and a few in all, since each is in memory.
+    final class Readers: Sendable {
+        private static let most = 10
+        private let users = Mutex(Set<UserID>())
+
+        /// - Returns: whether the user may.
+        func enter(_ user: UserID) -> Bool { users.withLock { $0.count < Self.most && $0.insert(user).inserted } }
+
+        func leave(_ user: UserID) { users.withLock { _ = $0.remove(user) } }
     }
 
     /// Deletes the upload of a request that has its answer already.

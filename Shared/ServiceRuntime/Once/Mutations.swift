@@ -100,6 +100,8 @@ public struct Mutations: Sendable {
     ///
     /// - Parameters:
     ///   - request: what the repeat must equal.
+    ///   - keepsReply: false for a request that only reads, or is the same when it is done again: a repeat runs `body` anew, and no reply of it
+    ///     takes space.
     ///   - body: the change; it may run more than once and must have no effect but through its unit of work.
     /// - Returns: the reply of `body`, or the one it gave the first time.
     /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body, and whatever `body` throws.
@@ -107,9 +109,10 @@ public struct Mutations: Sendable {
         _ context: CallContext,
         _ request: Request,
         isolation: Isolation = .readCommitted,
+        keepsReply: Bool = true,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
     ) async throws -> Once<Reply> {
-        guard let stored = try StoredReply(context, request) else {
+        guard keepsReply, let stored = try StoredReply(context, request) else {
             return Once(try await work.run(context, isolation: isolation, body))
         }
         return Once(try await answer(context, stored, isWhole: true, isolation) { .success(try await body($0)) }.reply())

@@ -112,7 +112,7 @@ extension Auth {
         ///
         /// - Parameters:
         ///   - identityToken: The JWT that Sign in with Apple gave the app.
-        ///   - nonce: What the app asked Apple with: the token must hold it, plain or as its SHA-256 in hex. Required when the token holds one.
+        ///   - nonce: What the app asked Apple with: the token must hold its SHA-256 in hex. Required when the token holds one.
         ///   - displayName: Apple gives the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
         ///   - fullName: `full_name`.
         ///   - givenName: `given_name`.

@@ -297,7 +297,7 @@ extension Auth {
     public struct SignInWithAppleRequest: Codable, Hashable, Sendable {
         /// The JWT that Sign in with Apple gave the app.
         public var identityToken: String
-        /// What the app asked Apple with: the token must hold it, plain or as its SHA-256 in hex. Required when the token holds one.
+        /// What the app asked Apple with: the token must hold its SHA-256 in hex. Required when the token holds one.
         public var nonce: String?
         /// Apple gives the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
         public var displayName: String?

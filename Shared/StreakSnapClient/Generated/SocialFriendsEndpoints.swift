@@ -15,7 +15,7 @@ extension Social {
         public static let listFriendRequests = Endpoint<Social.ListFriendRequestsRequest, Social.ListFriendRequestsReply>(Route(name: "Friends.ListFriendRequests", verb: "GET", path: "/api/friends/requests", auth: .user))
         /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
         public static let removeFriend = Endpoint<Social.RemoveFriendRequest, Social.RemoveFriendReply>(Route(name: "Friends.RemoveFriend", verb: "DELETE", path: "/api/friends/{friendship_id}", auth: .user))
-        /// Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
+        /// Users whose username or display name contains a text, or whose verified e-mail address it is (SO-5).
         public static let searchUsers = Endpoint<Social.SearchUsersRequest, Social.SearchUsersReply>(Route(name: "Friends.SearchUsers", verb: "GET", path: "/api/friends/search", auth: .user))
         /// Reminds a friend who has not posted today (SO-6).
         public static let nudge = Endpoint<Social.NudgeRequest, Social.NudgeReply>(Route(name: "Friends.Nudge", verb: "POST", path: "/api/friends/nudge/{friend_id}", auth: .user))

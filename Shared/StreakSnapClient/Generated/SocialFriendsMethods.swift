@@ -131,10 +131,10 @@ extension Social {
             )
         }
 
-        /// Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
+        /// Users whose username or display name contains a text, or whose verified e-mail address it is (SO-5).
         ///
         /// - Parameters:
-        ///   - q: Case does not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
+        ///   - q: Case and accents do not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
         ///   - limit: 20 when absent, and at most.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult

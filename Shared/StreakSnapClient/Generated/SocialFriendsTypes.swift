@@ -442,7 +442,7 @@ extension Social {
 
     /// `streaksnap.social.v1.SearchUsersRequest`.
     public struct SearchUsersRequest: Codable, Hashable, Sendable {
-        /// Case does not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
+        /// Case and accents do not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
         public var q: String
         /// 20 when absent, and at most.
         public var limit: Int
@@ -470,7 +470,7 @@ extension Social {
 
     /// `streaksnap.social.v1.SearchUsersReply`.
     public struct SearchUsersReply: Codable, Hashable, Sendable {
-        /// Best first: this very username, names that begin with it, e-mails that begin with it, names that contain it.
+        /// Best first: this very username, names that begin with it, this very e-mail address, names that contain it.
         public var users: [Social.FoundUser]
 
         /// The given fields set, the others unset.

@@ -12,8 +12,14 @@ struct AppleAccounts: Sendable {
 
     /// The account that the Apple user had before, the one it may be linked to, or `new`.
     ///
-    /// - Throws: `EMAIL_TAKEN` when another account has the e-mail and may not be linked.
-    func account(of token: AppleToken, new: Account, _ work: UnitOfWork) async throws -> UserID {
+    /// - Throws: `EMAIL_TAKEN` when another account has the e-mail and may not be linked; `INVALID_APPLE_TOKEN` for a token that has signed
+    ///   somebody in before: one that was stolen after it was used is worth nothing.
+    func account(of identity: AppleVerifier.Identity, new: Account, _ work: UnitOfWork) async throws -> UserID {
+        let token = identity.token
+        let expiry = token.expiresAt + AppleToken.clockTolerance
+        guard try await appleUsers.use(token: identity.hash, until: expiry, now: work.now, work.sql) else {
+            throw AppleVerifier.invalid("used")
+        }
         // Accounts are locked before what belongs to them, here as everywhere.
         if let account = try await appleUsers.account(of: token.subject, work.sql) {
             _ = try await accounts.lockShared(account, work.sql)

@@ -14,6 +14,8 @@ struct AppleVerifier: Sendable {
     struct Identity: Sendable {
         let token: AppleToken
         let hidesEmail: Bool
+        /// SHA-256 of the text: what a second use is known by.
+        let hash: [UInt8]
     }
 
     /// Who signs in.
@@ -21,11 +23,11 @@ struct AppleVerifier: Sendable {
     /// - Throws: `INVALID_APPLE_TOKEN` naming what is wrong, `APPLE_SIGN_IN_OFF`, `UNAVAILABLE`.
     func identity(_ text: String, nonce: String?) async throws -> Identity {
         let claims = try await verified(text, as: AppleClaims.self)
-        let sent = nonce.map { AppleToken.SentNonce(plain: $0, sha256: Self.sha256($0)) }
+        let sent = nonce.map { AppleToken.SentNonce(sha256: Self.sha256($0)) }
         if let problem = claims.token.problem(clients: clients, nonce: sent, now: clock.now()) {
             throw Self.invalid(problem.rawValue)
         }
-        return Identity(token: claims.token, hidesEmail: claims.hidesEmail)
+        return Identity(token: claims.token, hidesEmail: claims.hidesEmail, hash: Array(SHA256.hash(data: text.utf8)))
     }
 
     /// A notification of Apple's servers. It has no expiry: a repeat is recognised by its id.
@@ -50,7 +52,7 @@ struct AppleVerifier: Sendable {
         return claims
     }
 
-    private static func invalid(_ what: String) -> ServiceError {
+    static func invalid(_ what: String) -> ServiceError {
         ServiceError(
             .unauthenticated,
             "INVALID_APPLE_TOKEN",

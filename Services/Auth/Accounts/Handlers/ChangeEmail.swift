@@ -23,11 +23,12 @@ struct ChangeEmail: MutationHandler {
     {
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
         try await owner.require(request, of: account, context)
+        let email = EmailAddress.trimmed(request.email)
         return try await mutations.once(context, request) { work in
             guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
                 throw ServiceError.sessionRevoked
             }
-            guard AccountRepository.key(ofEmail: account.email) != AccountRepository.key(ofEmail: request.email) else {
+            guard AccountRepository.key(ofEmail: account.email) != AccountRepository.key(ofEmail: email) else {
                 throw ServiceError(
                     .failedPrecondition,
                     "EMAIL_UNCHANGED",
@@ -35,12 +36,12 @@ struct ChangeEmail: MutationHandler {
                     details: [.init(field: "email", message: "is the present one")]
                 )
             }
-            try await MailLimitRepository.require([.mailbox(request.email), .account(user)], now: work.now, work.sql)
+            try await MailLimitRepository.require([.mailbox(email), .account(user)], now: work.now, work.sql)
             // Only the newest wish counts.
             try await EmailTokenRepository.supersede([.emailChange], of: user, now: work.now, work.sql)
-            try await mails.send(.emailChange, to: request.email, of: account, work)
+            try await mails.send(.emailChange, to: email, of: account, work)
             return ChangeEmailReply(
-                pendingEmail: request.email,
+                pendingEmail: email,
                 expiresIn: Int32(EmailToken.Purpose.emailChange.lifetime.seconds)
             )
         }

@@ -25,15 +25,16 @@ struct Register: MutationHandler {
         try ProfileRules.requireUnreserved(request.username)
         let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
         let locale = try ProfileRules.locale(request.locale) ?? ""
+        let email = EmailAddress.trimmed(request.email)
         let hash = try await passwords.hash(request.password, for: context.hashRequester(.newPassword))
-        return try await naming.run(request.username, after: request.email) { username in
+        return try await naming.run(request.username, after: email) { username in
             try await mutations.once(context, request) { work in
                 let account = Account(
                     id: work.ids.make(),
-                    email: request.email,
+                    email: email,
                     passwordHash: hash,
                     username: username,
-                    displayName: chosenName ?? DisplayName.fallback(email: request.email, username: username),
+                    displayName: chosenName ?? DisplayName.fallback(email: email, username: username),
                     zone: zone,
                     locale: locale,
                     now: work.now

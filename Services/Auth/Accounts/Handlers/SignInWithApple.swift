@@ -46,7 +46,7 @@ struct SignInWithApple: MutationHandler {
                     emailVerifiedAt: identity.token.isEmailVerified && !email.isEmpty ? work.now : nil,
                     now: work.now
                 )
-                let user = try await appleAccounts.account(of: identity.token, new: account, work)
+                let user = try await appleAccounts.account(of: identity, new: account, work)
                 return try await issuer.signIn(user, proof: proof, work)
             }
         }

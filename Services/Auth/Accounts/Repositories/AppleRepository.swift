@@ -47,6 +47,21 @@ struct AppleRepository: Sendable {
         )
     }
 
+    /// Notes that a token has signed somebody in, and deletes some that have expired.
+    ///
+    /// - Returns: false when it has before.
+    func use(token hash: [UInt8], until expiry: Instant, now: Instant, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
+            """
+            DELETE FROM apple_token_use WHERE token_hash IN
+                (SELECT token_hash FROM apple_token_use WHERE expires_at < \(now) ORDER BY expires_at LIMIT 10 FOR UPDATE SKIP LOCKED)
+            """
+        )
+        return try await sql.execute(
+            "INSERT INTO apple_token_use (token_hash, expires_at) VALUES (\(hash), \(expiry)) ON CONFLICT DO NOTHING"
+        ) == 1
+    }
+
     /// The user consented anew.
     func restore(_ subject: String, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(

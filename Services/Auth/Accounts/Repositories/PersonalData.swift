@@ -9,6 +9,7 @@ extension PersonalData {
         impersonal: [
             "refresh_token": "hashes of a session's tokens: deleted with it",
             "apple_notification": "which notifications of Apple were handled",
+            "apple_token_use": "hashes of tokens, until they expire",
             "login_failure": "hashes, for 15 minutes",
             "guest": "devices without an account",
             "password_request": "an address as it was typed, until a job has looked it up a second later",

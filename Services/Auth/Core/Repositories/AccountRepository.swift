@@ -21,7 +21,7 @@ package struct AccountRepository: Sendable {
         """
 
     /// E-mails are compared without regard to case (AU-1).
-    package static func key(ofEmail email: String) -> String { email.lowercased() }
+    package static func key(ofEmail email: String) -> String { EmailAddress.trimmed(email).lowercased() }
 
     /// The link to an account's avatar; nil when it has none.
     package func avatarURL(of account: Account) -> String? { avatars.url(account.avatarKey) }

@@ -8,6 +8,7 @@ internal import MediaCore
 internal import MediaDomain
 internal import ServiceRuntime
 internal import StreaksAPI
+internal import WorkPool
 
 /// Posts a photo to streaks (PH-1, PH-3, AU-9): plan (does a streak take it?) → claim the operation → store renditions → drive it to its end.
 struct UploadSnap: MutationHandler {
@@ -68,7 +69,7 @@ struct UploadSnap: MutationHandler {
             guard plan.outcomes.contains(where: { $0.refused == nil }) else {
                 if let first = try await firstAnswer(operation, context) { return first }
                 // What is wrong with the file is said first: it would be wrong tomorrow too.
-                _ = try await operations.images.renditions(of: try await uploads.bytes(of: incoming))
+                _ = try await operations.images.renditions(of: try await uploads.bytes(of: incoming), for: WorkShare(of: user))
                 throw SnapRefusal.error(plan.outcomes.map { ($0.streakID, $0.refused ?? "") })
             }
             if let same = try await sameContent(operation) {

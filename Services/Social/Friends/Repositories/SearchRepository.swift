@@ -38,8 +38,8 @@ struct SearchRepository: Sendable {
         )
     }
 
-    /// Users whom `user` may find, best first: this very username, names that begin with it, e-mails that begin with it, names that contain
-    /// it.
+    /// Users whom `user` may find, best first: this very username, names that begin with it, this very e-mail address, names that contain it.
+    /// Of an address no part finds anybody: it could be guessed letter by letter.
     ///
     /// Each part reads the index in order and stops when it has enough, so the work is bounded by the limit and by the users who block
     /// or are blocked, never by how many match. The candidates are more than the limit because a user may be found by several names.
@@ -63,7 +63,6 @@ struct SearchRepository: Sendable {
         let inside: Query =
             search.findsInside
             ? """
-            UNION ALL \(part(rank: 2, kind: 3, search, by: user, candidates))
             UNION ALL \(part(rank: 3, kind: 2, search, by: user, candidates))
             """ : ""
         return """
@@ -73,6 +72,8 @@ struct SearchRepository: Sendable {
                     (SELECT 0 AS rank, username COLLATE "C" AS term, user_id FROM search_person t
                      WHERE username COLLATE "C" = lower(\(search.text)) AND \(mayBeSeen(by: user)) LIMIT 1)
                     UNION ALL \(part(rank: 1, kind: 1, search, by: user, candidates))
+                    UNION ALL (SELECT 2 AS rank, term, user_id FROM search_term t
+                        WHERE kind = 3 AND term = lower(\(search.text)) AND \(mayBeSeen(by: user)) LIMIT 1)
                     \(inside)
                 ) AS hit GROUP BY user_id ORDER BY rank, term, user_id LIMIT \(limit)
             ) AS best
@@ -88,7 +89,7 @@ struct SearchRepository: Sendable {
     private static func part(rank: Int32, kind: Int32, _ search: SearchText, by user: UserID, _ limit: Int) -> Query {
         """
         (SELECT \(rank)::int AS rank, term, user_id FROM search_term t
-         WHERE kind = \(kind) AND term >= lower(\(search.text)) AND term < lower(\(search.text)) || chr(1114111)
+         WHERE kind = \(kind) AND term >= search_key(\(search.text)) AND term < search_key(\(search.text)) || chr(1114111)
             AND \(mayBeSeen(by: user))
          ORDER BY kind, term, user_id LIMIT \(limit))
         """

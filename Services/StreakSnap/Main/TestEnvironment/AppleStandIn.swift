@@ -36,6 +36,8 @@ actor AppleStandIn {
             "iss": .text("https://appleid.apple.com"), "aud": .text(Self.app), "sub": .text(person.subject),
             "iat": .whole(now.seconds), "exp": .whole(now.seconds + Self.lifetime), "auth_time": .whole(now.seconds),
             "nonce_supported": .flag(true),
+            // Apple never makes the same token twice, and each signs in once.
+            "c_hash": .text(String(UInt64.random(in: 0...UInt64.max), radix: 36)),
         ]
         if let nonce = person.nonce { claims["nonce"] = .text(nonce) }
         if let email = person.email {

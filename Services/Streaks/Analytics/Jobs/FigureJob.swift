@@ -9,7 +9,7 @@ internal import StreaksDomain
 ///
 /// The number of running streaks and their counts follow from the streaks themselves and not from the facts: whatever a fact
 /// says, the streak is compared with what of it is in the figures, and they change by the difference. So they are exact whatever
-/// changed a count.
+/// changed a count. The facts say for which dates: what arrives after a day has closed still changes that day.
 struct FigureJob: Sendable {
     private static let mostAtOnce = 5_000
 
@@ -39,7 +39,7 @@ struct FigureJob: Sendable {
         }
     }
 
-    /// What has changed in these streaks since they were looked at, as of today.
+    /// What has changed in these streaks since they were looked at, by the dates that the facts are for.
     private func difference(
         _ ids: [StreakID],
         _ facts: [Fact],
@@ -47,18 +47,20 @@ struct FigureJob: Sendable {
         _ work: UnitOfWork
     ) async throws -> [AnalyticsFigures.Sum] {
         let counted = try await GaugeRepository.counted(ids, work.sql)
-        let kinds = Dictionary(facts.compactMap { fact in fact.streak.flatMap { id in fact.kind.map { (id, $0) } } }) {
-            first,
-            _ in
-            first
+        var (kinds, days): ([StreakID: StreakKind], [StreakID: [CalendarDate: StreakGauge.Day]]) = ([:], [:])
+        for fact in facts {
+            guard let streak = fact.streak, let kind = fact.kind else { continue }
+            kinds[streak] = kind
+            if let date = fact.dateOfCount { fact.note(in: &days[streak, default: [:]][date, default: .init(date)]) }
         }
         let today = Zone.utc.date(at: work.now)
         var sums: [AnalyticsFigures.Sum] = []
         for id in ids {
-            for change in StreakGauge.changes(from: counted[id], to: present[id]?.gauge) {
-                sums.append(
-                    AnalyticsFigures.Sum(day: today, kind: kinds[id], change.metric, bucket: change.bucket, value: change.amount)
-                )
+            let known = (days[id] ?? [:]).values.sorted { $0.date < $1.date }
+            for (day, changes) in StreakGauge.changes(from: counted[id], by: known, to: present[id]?.gauge, today: today) {
+                sums += changes.map {
+                    AnalyticsFigures.Sum(day: day, kind: kinds[id], $0.metric, bucket: $0.bucket, value: $0.amount)
+                }
             }
         }
         let changed = present.mapValues(\.gauge).filter { counted[$0.key] != $0.value }

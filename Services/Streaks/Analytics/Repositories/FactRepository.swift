@@ -38,6 +38,32 @@ extension Fact {
             + (count >= 7 ? [fact(.brokenAt7)] : [])
     }
 
+    /// The date from which it changes the streak's count; nil: it changes none.
+    var dateOfCount: CalendarDate? {
+        switch metric {
+        case .started, .broken: day
+        case .active, .filled, .freezeUsed: runDate == nil && amount > 0 ? nil : day
+        case .freezeReturned: day
+        // What fills the missed date counts there, a repair from when it was made.
+        case .restored: bucket == RestoredBy.repair.rawValue ? day : runDate
+        default: nil
+        }
+    }
+
+    /// Adds what it says of that date.
+    func note(in day: inout StreakGauge.Day) {
+        switch metric {
+        case .broken where amount == 0: day.isEnd = true
+        case .broken: day.isBroken = true
+        case .restored: day.isRestored = true
+        case .started: break
+        // What came back had extended it.
+        case .freezeReturned: day.extended -= 1
+        case .filled where amount < 0: day.extended -= 1
+        default: day.extended += 1
+        }
+    }
+
     /// The bucket of breaks by a missed date.
     static let missedDate: Int32 = 1
 

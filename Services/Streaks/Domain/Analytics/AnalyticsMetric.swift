@@ -1,3 +1,5 @@
+public import Kernel
+
 /// What is counted by day and kind of streak (TS-5). The raw value is the one in SQL and never changes. The bucket says more,
 /// where there is more to say.
 public enum AnalyticsMetric: Int32, CaseIterable, Hashable, Sendable {
@@ -90,6 +92,56 @@ public struct StreakGauge: Hashable, Sendable {
         return changes.filter { $0.value != 0 }.map { AnalyticsChange($0.key.metric, $0.key.bucket, $0.value) }
     }
 
+    /// What has happened to a streak on a date, or for it.
+    public struct Day: Hashable, Sendable {
+        public let date: CalendarDate
+        /// By how many the date extended the streak; -1 when what had extended it came back.
+        public var extended = 0
+        /// The date was missed, and the streak broke.
+        public var isBroken = false
+        /// A break was undone, or an end.
+        public var isRestored = false
+        /// The streak ended for good.
+        public var isEnd = false
+
+        public init(_ date: CalendarDate) { self.date = date }
+    }
+
+    /// By what the figures of each day change when a streak goes from one state to another: what is for a date counts there, whenever it arrived.
+    ///
+    /// - Parameters:
+    ///   - old: what of the streak is in the figures; nil: nothing.
+    ///   - days: what has happened since, in the order of dates.
+    ///   - new: the streak now; nil: it does not exist. What no day explains counts from `today`.
+    public static func changes(from old: StreakGauge?, by days: [Day], to new: StreakGauge?, today: CalendarDate)
+        -> [CalendarDate: [AnalyticsChange]]
+    {
+        var (changes, known): ([CalendarDate: [AnalyticsChange]], StreakGauge?) = ([:], old)
+        func change(to gauge: StreakGauge?, on date: CalendarDate) {
+            changes[date, default: []] += Self.changes(from: known, to: gauge)
+            known = gauge
+        }
+        for (index, day) in days.enumerated() {
+            if day.isRestored && !day.isBroken {
+                // The streak's count without the dates that follow: those that come here, and those that were counted as a run of their own.
+                let (own, longest) = (known?.count ?? 0, known?.longest ?? 0)
+                let count = max(0, (new?.count ?? 0) - own - days[(index + 1)...].reduce(0) { $0 + $1.extended })
+                known = StreakGauge(count: 0, longest: longest)
+                for place in 0...own {
+                    let date = day.date.advanced(by: place)
+                    let counted = Self.changes(from: place.gauge(longest), to: max(0, place - 1).gauge(longest))
+                    changes[date, default: []] += counted
+                    change(to: (count + place).gauge(longest), on: date)
+                }
+            } else {
+                let count = day.isBroken && !day.isRestored ? 0 : (known?.count ?? 0) + day.extended
+                change(to: day.isEnd ? nil : count.gauge(known?.longest ?? 0), on: day.date)
+            }
+        }
+        change(to: new, on: max(today, days.last?.date ?? today))
+        return changes
+    }
+
     private struct Part: Hashable {
         let metric: AnalyticsMetric
         let bucket: Int32
@@ -105,4 +157,9 @@ public struct StreakGauge: Hashable, Sendable {
         }
         return parts
     }
+}
+
+extension Int {
+    /// A streak with this count, and the longest that it has had until now.
+    fileprivate func gauge(_ longest: Int) -> StreakGauge { StreakGauge(count: self, longest: Swift.max(self, longest)) }
 }

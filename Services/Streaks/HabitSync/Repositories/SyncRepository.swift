@@ -59,7 +59,10 @@ enum SyncRepository {
         return known
     }
 
-    /// Stores answers for who sends the changes again.
+    /// The most answers that are kept for a user: older ones are deleted, so that changes without end fill no disk.
+    static let mostAnswers = 20_000
+
+    /// Stores answers for who sends the changes again, and deletes the oldest beyond `mostAnswers`.
     static func store(_ answers: [(change: ChangeID, answer: SyncAnswer)], of user: UserID, at now: Instant, _ sql: Transaction)
         throws
     {
@@ -72,6 +75,12 @@ enum SyncRepository {
             FROM unnest(\(answers.map(\.change)), \(all.map(\.entity?.rawValue)), \(all.map(\.entityID)), \(all.map(\.mergedInto)),
                 \(all.map(\.outcome.rawValue)), \(all.map(\.code)), \(all.map(\.message)), \(all.map(\.field)))
                 AS new (change_id, entity, entity_id, merged_into, outcome, code, message, field)
+            """
+        )
+        try sql.enqueue(
+            """
+            DELETE FROM habit_sync_change WHERE user_id = \(user) AND answered_at < (SELECT answered_at FROM habit_sync_change
+                WHERE user_id = \(user) ORDER BY answered_at DESC OFFSET \(mostAnswers) LIMIT 1)
             """
         )
     }
