@@ -235,7 +235,8 @@ let services: [[Target]] = [
             Feature(
                 "Places",
                 blobs + [
-                    "CPlaceNames", "WorkPool", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", "Cryptography", logging,
+                    "CPlaceNames", "WorkPool", "Images", "Videos", "Replicas", "SocialAPI", "OutgoingHTTP", "Cryptography",
+                    logging,
                 ]
             ),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", "Cryptography", logging]),
@@ -310,7 +311,8 @@ let testTargets: [Target] = [
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
     program("image-victim", "Helpers/image-victim", ["Images", logging]),
     tests("VideosTests", ["Videos", "CBoundedProcess", "Kernel", "Processes", "TestSupport", logging]),
-    tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]), tests("WorkPoolTests", ["WorkPool", "Kernel", "TestSupport"]),
+    tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
+    tests("WorkPoolTests", ["WorkPool", "Kernel", "TestSupport"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(

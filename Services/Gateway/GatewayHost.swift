@@ -263,7 +263,8 @@ public final class GatewayHost: Program {
             let message: Logger.Message = "fewer connections than http.max-connections: too few files may be open"
             logger.notice(message, metadata: ["most": "\(most)"])
         }
-        let share = try settings.get(GatewaySettings.addressRate) > 0 ? try settings.get(GatewaySettings.addressConnections) : most
+        let share =
+            try settings.get(GatewaySettings.addressRate) > 0 ? try settings.get(GatewaySettings.addressConnections) : most
         let shares = ConnectionShares(share: share) { [addresses = responder.addresses] peer in
             addresses.holder(of: peer?.ipAddress.flatMap { IPAddress($0) })
         }

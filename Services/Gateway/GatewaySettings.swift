@@ -46,7 +46,8 @@ public enum GatewaySettings {
         "http.address-connections",
         default: 2_500,
         in: 1...1_000_000,
-        help: "Connections of one address (IPv6: of one /64) at once, trusted proxies excepted; for more, those that have been idle longest are "
+        help:
+            "Connections of one address (IPv6: of one /64) at once, trusted proxies excepted; for more, those that have been idle longest are "
             + "closed, or the new one when none is idle."
     )
     static let maxStreams = Setting(
@@ -107,7 +108,8 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, addressConnections, maxStreams, maxInFlight,
+            port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, addressConnections, maxStreams,
+            maxInFlight,
             trustedProxies, corsOrigins, userRate, addressRate, services, drainTimeout, readyTimeout,
         ]
 }

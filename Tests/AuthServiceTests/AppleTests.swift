@@ -133,7 +133,9 @@ import Testing
         #expect(try await signIn(world, old, more: ",\"nonce\":\"my nonce\"").status == 200)
     }
 
-    @Test func `a token signs in once; a repeat of that very request gets its answer, and a refusal uses nothing up`() async throws {
+    @Test func `a token signs in once; a repeat of that very request gets its answer, and a refusal uses nothing up`()
+        async throws
+    {
         let world = try await World.shared.value
         let token = try world.apple.token(Claims(email: "\(World.unique("uma"))@example.com").json(world.now()))
         let taken = try await world.register("vic")

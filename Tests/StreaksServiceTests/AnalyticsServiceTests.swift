@@ -98,7 +98,8 @@ struct AnalyticsServiceTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `What arrives after a day has closed changes that day: levels by date are those of the runs`(
+    @Test(arguments: [true, false])
+    func `What arrives after a day has closed changes that day: levels by date are those of the runs`(
         isLate: Bool
     ) async throws {
         try await withWorld(at: "2026-01-05T03:00:00Z") { world in
@@ -135,7 +136,9 @@ struct AnalyticsServiceTests {
                     if isLate { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
                 }
                 // A job that is behind: what it reads is of several dates.
-                if !isLate && Int.random(in: 0..<3, using: &random) == 0 { try await AnalyticsFeed.catchUp(world, writer.store, &position) }
+                if !isLate && Int.random(in: 0..<3, using: &random) == 0 {
+                    try await AnalyticsFeed.catchUp(world, writer.store, &position)
+                }
                 world.clock.advance(by: .days(1))
             }
             try await AnalyticsFeed.catchUp(world, writer.store, &position)

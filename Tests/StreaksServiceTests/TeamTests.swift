@@ -186,7 +186,8 @@ struct TeamTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `in a grace a check-in to the circle counts for one date, before and after another's own`(
+    @Test(arguments: [true, false])
+    func `in a grace a check-in to the circle counts for one date, before and after another's own`(
         isFirst: Bool
     ) async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in

@@ -6,7 +6,8 @@ import Wire
     @Test(arguments: [
         ("a@b.co", true), ("first.last+tag@sub.example.org", true), ("a@b", false), ("a@@b.co", false), ("@b.co", false),
         ("a.@b.co", false), (".a@b.co", false), ("a..b@c.de", false), ("a b@c.de", false), ("a@-b.co", false), ("a@b..co", false),
-        ("ä@b.co", false), ("a@b.co\n", false), ("a@b.co ", true), ("\u{A0}a@b.co", true), ("a@b .co", false), (" ", false), (String(repeating: "a", count: 65) + "@b.co", false),
+        ("ä@b.co", false), ("a@b.co\n", false), ("a@b.co ", true), ("\u{A0}a@b.co", true), ("a@b .co", false), (" ", false),
+        (String(repeating: "a", count: 65) + "@b.co", false),
         ("a@" + String(repeating: "b.", count: 130) + "co", false),
     ]) func `email addresses`(_ text: String, _ isValid: Bool) { #expect(TextFormat.email.accepts(text) == isValid) }
 
