@@ -1,5 +1,6 @@
 import AuthAPI
 import Bus
+import CommonAPI
 import Foundation
 import Kernel
 import NotificationsAPI
@@ -255,11 +256,36 @@ import Testing
             context: kim.context
         )
         #expect(try await world.mailbox.newest(.deletionScheduled, to: kim.email).values?.at == deleted.purgeAt)
-        _ = try await world.accounts.restoreAccount(
+        let ended = EndedByDeletion(friendships: 3, circles: 1, mutualStreaks: 2)
+        world.ended.set(ended, of: kim.id)
+        let restored = try await world.accounts.restoreAccount(
             RestoreAccountRequest(userID: kim.id),
             context: World.context(kim.id, role: .admin)
         )
-        _ = try await world.mailbox.newest(.deletionUndone, to: kim.email)
+        #expect(restored.ended == ended)
+        #expect(try await world.mailbox.newest(.deletionUndone, to: kim.email).values?.ended == ended)
+        #expect(try await self.restored(kim.id, in: world).map(\.ended) == [ended])
+    }
+
+    @Test func `an account is restored also while it is not known what ended with it, and no figure is made up`() async throws {
+        let world = try await World.shared.value
+        let lee = try await member("lee", in: world)
+        _ = try await world.accounts.deleteAccount(DeleteAccountRequest(password: World.password), context: lee.context)
+        let restored = try await world.accounts.restoreAccount(
+            RestoreAccountRequest(userID: lee.id),
+            context: World.context(lee.id, role: .admin)
+        )
+        #expect(restored.status == .active && restored.ended == nil)
+        let mail = try await world.mailbox.newest(.deletionUndone, to: lee.email)
+        #expect(mail.values?.ended == nil)
+        #expect(try await self.restored(lee.id, in: world).map(\.ended) == [nil])
+    }
+
+    /// The events of restorations of an account.
+    private func restored(_ user: UserID, in world: World) async throws -> [AccountRestored] {
+        try await world.database.query(
+            "SELECT body FROM auth.outbox WHERE subject = \(AccountRestored.subject) AND aggregate = \(user.description)"
+        ).map { try AccountRestored(serialized: try $0.decode(as: [UInt8].self)) }
     }
 
     /// A version that does not know a new kind of mail refuses it, until it is replaced by one that does.

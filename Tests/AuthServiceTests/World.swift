@@ -9,6 +9,8 @@ import NotificationsAPI
 import Outbox
 import OutgoingHTTP
 import Runtime
+import SocialAPI
+import StreaksAPI
 import Synchronization
 import TestSupport
 import Testing
@@ -38,6 +40,7 @@ final class World: Sendable {
     let keyFolder: URL
     let apple: AppleServer
     let mailbox = Mailbox()
+    let ended = EndedItems()
     /// Nil with the machine's clock.
     let manualClock: ManualClock?
     private let bcryptCost: Int
@@ -67,12 +70,15 @@ final class World: Sendable {
             logger: PostgresServer.silence
         )
         try await database.start()
-        // Of the services that apply what protects a user there are none, and mails are only noted.
-        let mailbox = mailbox
+        // Of the services that apply what protects a user there are none, and mails are only noted. What ended is what a test says.
+        let (mailbox, ended) = (mailbox, ended)
         for name in ["social", "streaks", "media", "notifications"] {
             var endpoints = [Endpoint(EventBarrier.method(of: name)) { _, _ in Empty() }]
-            if name == "notifications" {
-                endpoints.append(Endpoint(MailMethods.sendMail) { request, _ in try mailbox.take(request) })
+            switch name {
+            case "notifications": endpoints.append(Endpoint(MailMethods.sendMail) { request, _ in try mailbox.take(request) })
+            case "social": endpoints.append(Endpoint(FriendsMethods.countEndedTies) { request, _ in ended.ties(request) })
+            case "streaks": endpoints.append(Endpoint(MutualMethods.countEndedStreaks) { request, _ in ended.streaks(request) })
+            default: break
             }
             let other = BusService(
                 connection: bus,

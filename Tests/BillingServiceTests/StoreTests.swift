@@ -68,6 +68,12 @@ struct StoreTests {
             #expect(items["time_machine"]?.refused == nil && items["freeze_1_premium"]?.usdCents == 79)
             #expect(items["freeze_1_premium"]?.needsPremium == true && items["freeze_1"]?.needsPremium == false)
             #expect(catalog.balances.first { $0.currency == .coins }?.balance == 300)
+            // What is bought says whether it must be used, for money too: streaks knows.
+            let shield = items["shield_1"]?.goods.first
+            #expect(shield?.needsUse == true && shield?.description == "What shield does." && items["shield_1"]?.refused == nil)
+            #expect(items["freeze_1"]?.goods.first?.needsUse == false)
+            let token = items["token_pack_3"]?.goods.first
+            #expect(token != nil && token?.needsUse == nil && token?.description == nil)
         }
     }
 
@@ -76,6 +82,7 @@ struct StoreTests {
             try await coins(world, 700)
             let reply = try await buy(world, "freeze", 2)
             #expect(reply.coins == 200 && reply.balances.first { $0.currency == .coins }?.balance == 500)
+            #expect(reply.goods.map(\.needsUse) == [false] && reply.goods.map(\.description) == ["What freeze does."])
             #expect(world.others.stock(of: ann) == ["freeze": 2])
             #expect(await reason { _ = try await buy(world, "time_machine") } == "NOT_ENOUGH_COINS")
             #expect(await reason { _ = try await buy(world, "token_pack_3") } == "NOT_FOR_COINS")

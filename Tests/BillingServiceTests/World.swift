@@ -66,7 +66,14 @@ final class OtherServices: Caller {
             case let request as CheckGoodsRequest:
                 reply = CheckGoodsReply(
                     goods: request.goods.map {
-                        GoodCheck(good: $0.good, count: $0.count, refused: state.useless[$0.good], message: "Of no use now.")
+                        GoodCheck(
+                            good: $0.good,
+                            count: $0.count,
+                            refused: state.useless[$0.good],
+                            message: "Of no use now.",
+                            needsUse: $0.good != "freeze",
+                            description: "What \($0.good) does."
+                        )
                     }
                 )
             case let request as TakeBackGoodsRequest: reply = Self.takeBack(request, &state)

@@ -39,10 +39,17 @@ private struct Life {
         }
     }
 
-    /// All three streaks count so many dates, from the 4th on.
+    /// All three streaks count so many dates, from the 4th on. The shield in hand is armed by the first check-in.
     mutating func live(_ dates: Int) async throws {
-        for _ in 0..<dates {
-            try await checkIn(at: try await home.productTime().description)
+        let me = self
+        for number in 0..<dates {
+            let time = try await home.productTime().description
+            if number == 0 {
+                try await killed("streaks.streak_protection", "INSERT") { try await me.sendCheckIn(at: time, key: "first") }
+                try await expect("shield", .active, on: "")
+            } else {
+                try await checkIn(at: time)
+            }
             for type in ["recipe_creation", "healthy_eating"] { try await act(type) }
             try await go(days: 1)
         }
@@ -53,7 +60,8 @@ private struct Life {
     /// On the 11th: what is used leaves the stock with its effect.
     mutating func use() async throws {
         try await use("insurance", "{\"type\":\"recipe_creation\"}", killedAt: "streaks.streak_protection", left: 1)
-        try await use("shield", "{\"type\":\"check_in\"}", killedAt: "streaks.streak_protection", left: 0)
+        let again = try await ann.post("/api/streaks/power-ups/shield/use", "{\"type\":\"check_in\"}")
+        #expect(again.status == 400 && again.text.contains("POWER_UP_ALREADY_ACTIVE"), "\(again.text)")
         try await use("xp_booster", "{}", killedAt: "streaks.booster", left: 0)
         try await use("double_day", "{\"date\":\"2030-03-12\"}", killedAt: "streaks.double_day", left: 1)
         #expect(try await home.sql("SELECT count(*) FROM streaks.streak_protection") == "2")

@@ -9,8 +9,11 @@ struct RestorationTests {
         let home = try await Installation.shared.value
         let admin = try await Person.administrator(at: home)
         var (vera, wim) = (try await Person.register("vera", at: home), try await Person.register("wim", at: home))
-        try await vera.befriend(wim)
+        let streak = try await vera.befriend(wim)
         #expect(try await vera.upload(try Photos.jpeg(81), caption: "before").status == 201)
+        #expect(try await wim.upload(try Photos.jpeg(82)).data["streaks"][0]["current_count"].int == 1)
+        let (_, code) = try await wim.circle("Walkers")
+        #expect(try await vera.post("/api/circles/join", "{\"code\":\"\(code)\"}").status == 200)
         let link = try await vera.photoLink()
         let habit = try #require(try await vera.post("/api/habits", "{\"name\":\"Read\"}").data["id"].string)
         #expect(try await vera.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
@@ -19,13 +22,26 @@ struct RestorationTests {
         #expect(try await vera.login().code == "ACCOUNT_SCHEDULED_FOR_DELETION")
         try await eventually("the photo is withheld") { try await home.http.send("GET", link).status == 404 }
         #expect(try await wim.restore(vera.id).code == "ADMIN_ONLY")
+        var entries: [JSON] = []
+        try await eventually("the partner is notified that the streak has ended") {
+            entries = try await wim.notifications("streak_broken")
+            return !entries.isEmpty
+        }
+        #expect(entries.map { $0["streak_id"].string } == [streak] && entries[0]["actor"].isNull)
+        #expect(entries[0]["title"].string == "🔥 Your 1-day streak has ended", "\(entries)")
 
         let restored = try await admin.restore(vera.id)
         #expect(restored.status == 200, "\(restored.text)")
         #expect(restored.data["username"].string == vera.username)
         #expect(restored.data["username_changed"].bool == false)
         #expect(restored.data["status"].string == "active")
+        let ended = restored.data["ended"]
+        #expect([ended["friendships"].int, ended["circles"].int, ended["mutual_streaks"].int] == [1, 1, 1], "\(restored.text)")
         try await vera.signIn()
+        try await eventually("the user reads what has not come back") {
+            let bodies = try await vera.notifications("account_restored").map { $0["body"].string }
+            return bodies == ["Your own streaks go on. Not restored: 1 friendship, 1 circle and 1 streak with a friend."]
+        }
         try await eventually("the photo is served again") { try await home.http.send("GET", link).status == 200 }
         try await eventually("the streak of recipes goes on") {
             let typed = try await vera.get("/api/streaks/typed").data["streaks"].list

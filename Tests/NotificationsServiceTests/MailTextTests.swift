@@ -9,7 +9,7 @@ struct MailTextTests {
     private static let contents: [MailContent] = [
         .verification(link: "https://example.com/verify/abc"), .passwordReset(link: "https://example.com/reset/abc"),
         .emailChangeConfirm(link: "https://example.com/verify/def"), .emailChangeNotice(newAddress: "b…@example.org"),
-        .passwordChanged, .deletionScheduled(at: at), .deletionUndone,
+        .passwordChanged, .deletionScheduled(at: at), .deletionUndone(ended: nil),
         .purchaseReceipt(product: "100 coins", price: "4.99 EUR", order: "GPA.1234", at: at),
         .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed(left: 9),
     ]
@@ -53,6 +53,12 @@ struct MailTextTests {
         let (some, none) = (MailText(.recoveryCodeUsed(left: 9), language), MailText(.recoveryCodeUsed(left: 0), language))
         #expect(some.plain.contains("9") && some.html.contains("9"))
         #expect(!none.plain.contains("0") && none.paragraphs.last != some.paragraphs.last)
+    }
+
+    @Test func `a mail about a restored account says what has not come back`() {
+        let undone = MailContent.deletionUndone(ended: EndedItems(friendships: 2, circles: 0, streaks: 1))
+        #expect(MailText(undone, .english).plain.contains("Not restored: 2 friendships and 1 streak with a friend."))
+        #expect(MailText(undone, .german).plain.contains("Nicht wiederhergestellt: 2 Freundschaften und 1 gemeinsamer Streak."))
     }
 
     @Test func `values cannot become markup, lines or headers`() {

@@ -86,9 +86,9 @@ struct RuleTests {
         }
     }
 
-    @Test func `moderation, receipts and exports cannot be switched off, everything else of the seeds can`() {
+    @Test func `moderation, receipts, exports and restored accounts cannot be switched off, everything else of the seeds can`() {
         let always = NotificationKind.allCases.filter { $0.pushSwitch == nil }
-        #expect(Set(always) == [.moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test])
+        #expect(Set(always) == [.moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored, .test])
         #expect(Set(NotificationKind.allCases.compactMap(\.pushSwitch) + [.enabled]) == Set(PushSwitch.allCases))
         #expect(NotificationKind.streakRecovered.pushSwitch == .streakBroken)
         #expect(NotificationKind.friendAccepted.pushSwitch == .friendRequests)

@@ -35,6 +35,49 @@ struct TextTests {
         }
     }
 
+    @Test func `a streak that ended with an account names no user, and blames none`() {
+        let values = NotificationValues(wording: Wording.accountDeleted, count: 12)
+        let texts = Language.allCases.map { NotificationText.of(.streakBroken, values, name: "Ben", in: $0) }
+        #expect(texts.map(\.title) == ["🔥 Your 12-day streak has ended", "🔥 Dein Streak von 12 Tagen ist zu Ende"])
+        #expect(texts.allSatisfy { !"\($0.title) \($0.body)".contains("Ben") })
+    }
+
+    @Test(arguments: [
+        (EndedItems(friendships: 1, circles: 0, streaks: 0), "1 friendship", "1 Freundschaft"),
+        (EndedItems(friendships: 3, circles: 1, streaks: 0), "3 friendships and 1 circle", "3 Freundschaften und 1 Gruppe"),
+        (
+            EndedItems(friendships: 2, circles: 2, streaks: 1), "2 friendships, 2 circles and 1 streak with a friend",
+            "2 Freundschaften, 2 Gruppen und 1 gemeinsamer Streak"
+        ),
+        (EndedItems(friendships: 0, circles: 0, streaks: 4), "4 streaks with friends", "4 gemeinsame Streaks"),
+    ])
+    func `a restored account is shown what has not come back, and one is not several`(
+        ended: EndedItems,
+        english: String,
+        german: String
+    ) {
+        let bodies = Language.allCases.map {
+            NotificationText.of(.accountRestored, NotificationValues(ended), name: nil, in: $0).body
+        }
+        #expect(
+            bodies == [
+                "Your own streaks go on. Not restored: \(english).",
+                "Deine eigenen Streaks gehen weiter. Nicht wiederhergestellt: \(german).",
+            ]
+        )
+    }
+
+    @Test(arguments: Language.allCases) func `that nothing ended, and that it is not known, are texts of their own`(
+        language: Language
+    ) {
+        let nothing = NotificationValues(EndedItems(friendships: 0, circles: 0, streaks: 0))
+        let bodies = [nothing, NotificationValues(nil)].map {
+            NotificationText.of(.accountRestored, $0, name: nil, in: language).body
+        }
+        #expect(bodies[0] != bodies[1])
+        #expect(bodies.allSatisfy { !$0.contains("0") })
+    }
+
     @Test func `what the catalogue sells has a German name`() throws {
         let store = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Services/Billing/Money/Migrations/V0003_store.sql")
@@ -154,6 +197,8 @@ struct TextTests {
         #expect(DeepLink.path(.milestone, wording: 0, streak: streak) == "share-milestone/\(streak)")
         #expect(DeepLink.path(.friendRequest, wording: 0, streak: nil) == "friends?tab=requests")
         #expect(DeepLink.path(.friendPosted, wording: 0, streak: streak) == "home")
+        #expect(DeepLink.path(.streakBroken, wording: Wording.accountDeleted, streak: streak) == "streak/\(streak)")
+        #expect(DeepLink.path(.accountRestored, wording: 0, streak: nil) == "friends")
         // Streaks of one's own have no page of their own.
         for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned] {
             #expect(DeepLink.path(kind, wording: 0, streak: streak) == "home")

@@ -134,7 +134,7 @@ struct Circles: Sendable {
 
     /// What the end of an account does.
     func goneForGood(_ user: UserID) async throws {
-        try await mutations.work.run(trace: "", requestID: "") { work in try await changes.leaveAll(user, work) }
+        try await mutations.work.run(trace: "", requestID: "") { work in _ = try await changes.leaveAll(user, work) }
     }
 
     /// The events of circles emitted since the last call.

@@ -177,4 +177,22 @@ import Testing
         #expect(story.keys("ended") == ["ended"])
         #expect(story.refusal("2026-05-09T10:00:00Z", .recover(a)) == "STREAK_NOT_BROKEN")
     }
+
+    @Test func `A change that ends a streak says what it counted, unless a break came before`() throws {
+        func counted(_ story: Story, _ time: String, settledAt: Instant?) throws -> Int {
+            let end = StreakCommand.endWithAccount(of: a, at: moment(time))
+            return try story.ledger.applying(end, .mutual, at: moment(time), settledAt: settledAt).endedCount
+        }
+        var story = try Story()
+        #expect(try counted(story, "2026-05-01T10:00:00Z", settledAt: story.settledAt) == 0, "it had not begun to count")
+        try story.noon(1...2)
+        #expect(try counted(story, "2026-05-03T10:00:00Z", settledAt: story.settledAt) == 2)
+        #expect(try counted(story, "2026-05-04T10:00:00Z", settledAt: story.settledAt) == 0, "the break is due")
+        try story.settle("2026-05-04T10:00:00Z")
+        #expect(try counted(story, "2026-05-04T10:00:00Z", settledAt: story.settledAt) == 0, "it is broken")
+        try story.at("2026-05-04T11:00:00Z", .recover(b))
+        #expect(try counted(story, "2026-05-04T12:00:00Z", settledAt: story.settledAt) == 2, "a token undid the break")
+        try story.at("2026-05-04T12:00:00Z", .end)
+        #expect(try counted(story, "2026-05-04T13:00:00Z", settledAt: story.settledAt) == 0, "it had ended")
+    }
 }

@@ -85,5 +85,11 @@ import Testing
 
         var late = try lost()
         #expect(try late.at("2026-05-09T00:02:00Z", .protect(.shield, until: nil, id: id)).count == 0, "bought after the break")
+
+        // The purchase is delivered when a new run has begun: the runs are one.
+        var again = try lost()
+        try again.post(a, "2026-05-09T12:00:00Z")
+        let joined = try again.at("2026-05-10T08:00:00Z", .protect(.shield, until: nil, id: id, receivedAt: received))
+        #expect(joined.count == 8 && joined.protections.isEmpty && again.keys("restored").count == 1)
     }
 }

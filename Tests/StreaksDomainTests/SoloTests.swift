@@ -280,6 +280,29 @@ import Testing
         #expect(story.keys("shield-returned").count == 1)
     }
 
+    @Test func `Several shields cover a break each, however late it is settled (TS-3)`() throws {
+        var story = try Story(.checkInEarningNone, ["UTC"])
+        try story.noon(1...3)
+        for id in [one, two] { try story.at("2026-05-03T13:00:00Z", .protect(.shield, until: nil, id: id)) }
+        let kept = try story.settle("2026-05-06T12:00:00Z")
+        #expect(
+            [4, 5].allSatisfy { kept.mark(on: day("2026-05-0\($0)")) == .covered } && kept.count == 3 && kept.protections.isEmpty
+        )
+        #expect(story.keys("shield-spent").count == 2)
+        #expect(try story.settle("2026-05-07T00:01:00Z").count == 0)
+    }
+
+    @Test func `A shield whose purchase is refunded ends then, and a spent one stays spent (BI-5)`() throws {
+        var story = try Story(.checkInEarningNone, ["UTC"])
+        try story.noon(1...3)
+        for id in [one, two] { try story.at("2026-05-03T13:00:00Z", .protect(.shield, until: nil, id: id)) }
+        try story.settle("2026-05-05T00:01:00Z")
+        #expect(story.refusal("2026-05-05T08:00:00Z", .takeShields(2)) == "NO_SHIELDS_AVAILABLE")
+        let taken = try story.at("2026-05-05T08:00:00Z", .takeShields(1))
+        #expect(taken.count == 3 && taken.protections.isEmpty && taken.mark(on: day("2026-05-04")) == .covered)
+        #expect(try story.settle("2026-05-06T00:01:00Z").count == 0)
+    }
+
     @Test func `An insurance keeps only dates that are over inside its validity (TS-3)`() throws {
         var policy = StreakPolicy.typed
         policy.freeDatesPerMonth = nil

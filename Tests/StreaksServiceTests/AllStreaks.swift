@@ -17,6 +17,7 @@ import StreaksDomain
 @testable import StreaksCore
 @testable import StreaksLeaderboards
 @testable import StreaksMutual
+@testable import StreaksPowerUps
 @testable import StreaksProgress
 @testable import StreaksPrompts
 @testable import StreaksReminders
@@ -37,7 +38,9 @@ struct AllStreaks: Sendable {
 
     static let extensions = StreakExtensions(
         kinds: [MutualEvents(), CheckInsFeature.events],
-        followers: [ProgressFollower(), ReminderFollower(), CheckInFollower(), RewardsFollower(), BoardFollower()]
+        followers: [
+            ProgressFollower(), ReminderFollower(), CheckInFollower(), PowerUpFollower(), RewardsFollower(), BoardFollower(),
+        ]
     )
 
     init(

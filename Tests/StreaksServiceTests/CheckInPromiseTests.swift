@@ -103,4 +103,18 @@ import Testing
             )
         }
     }
+
+    @Test func `a late check-in that completes a month before its last date names the badge`() async throws {
+        try await withCheckIns(at: "2026-01-01T12:00:00Z") { life in
+            try await life.live(29)
+            // In a pause nothing is spent on the 30th and nothing breaks.
+            _ = try await life.pause(until: day("2026-01-31"))
+            life.clock.set(moment("2026-01-31T00:30:00Z"))
+            #expect(try await life.checkIn().milestone?.rewards?.badges.contains("perfect_month") == false)
+            life.clock.set(moment("2026-01-31T03:00:00Z"))
+            let late = try await life.checkIn(at: moment("2026-01-30T22:00:00Z"))
+            #expect(late.milestone?.rewards?.badges.contains("perfect_month") == true, "\(late)")
+            #expect(try await badges(life).contains(.perfectMonth))
+        }
+    }
 }

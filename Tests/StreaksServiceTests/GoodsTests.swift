@@ -17,6 +17,7 @@ struct GoodsTests {
         )
         let reply = try await GrantGoods(
             freezes: BoughtFreezes(writer: world.service.writer),
+            shields: BoughtShields(writer: world.service.writer),
             profiles: world.service.core.profiles,
             mutations: world.mutations
         ).handle(request, World.by(ann)).reply
@@ -29,10 +30,11 @@ struct GoodsTests {
             userID: ann,
             grantID: OperationID(high: 9, low: grant)
         )
-        return try await TakeBackGoods(freezes: BoughtFreezes(writer: world.service.writer), mutations: world.mutations).handle(
-            request,
-            World.by(ann)
-        ).reply
+        return try await TakeBackGoods(
+            freezes: BoughtFreezes(writer: world.service.writer),
+            shields: BoughtShields(writer: world.service.writer),
+            mutations: world.mutations
+        ).handle(request, World.by(ann)).reply
     }
 
     @Test func `an operation grants once, also when its stored answer is gone`() async throws {
@@ -73,6 +75,7 @@ struct GoodsTests {
             func grant() async throws -> GrantGoodsReply {
                 try await GrantGoods(
                     freezes: BoughtFreezes(writer: life.world.service.writer),
+                    shields: BoughtShields(writer: life.world.service.writer),
                     profiles: life.world.service.core.profiles,
                     mutations: life.world.mutations
                 ).handle(

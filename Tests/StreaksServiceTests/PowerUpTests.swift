@@ -173,7 +173,11 @@ struct PowerUpTests {
                 userID: world.ann,
                 grantID: OperationID(high: 9, low: 1)
             )
-            let takeBack = TakeBackGoods(freezes: BoughtFreezes(writer: world.core.writer), mutations: world.mutations)
+            let takeBack = TakeBackGoods(
+                freezes: BoughtFreezes(writer: world.core.writer),
+                shields: BoughtShields(writer: world.core.writer),
+                mutations: world.mutations
+            )
             let reply = try await takeBack.handle(request, world.context).reply
             #expect(reply.taken.map(\.count) == [5] && reply.missing.isEmpty)
             #expect(try await takeBack.handle(request, world.context).reply == reply)

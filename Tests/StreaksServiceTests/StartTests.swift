@@ -58,6 +58,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a first check-in and a bought shield at once: the shield protects`(isShieldFirst: Bool) async throws {
+        try await withCheckIns { life in
+            let (streaks, user) = (life.parts.streaks, life.ann)
+            let shields = BoughtShields(writer: streaks.writer)
+            @Sendable func grant(_ work: UnitOfWork) async throws {
+                try await shields.grant(1, to: user, obtainedAt: nil, work)
+            }
+            @Sendable func checkIn(_ work: UnitOfWork) async throws {
+                let recorder = CheckInRecorder(streaks: streaks)
+                let queued = try recorder.enqueue(user, receivedAt: work.now, work)
+                let report = TrackingReport(mood: 8, energy: 7, kind: .dailyCheckIn)
+                _ = try await recorder.record(report, of: user, receivedAt: work.now, by: queued, work)
+            }
+            if isShieldFirst {
+                _ = try await overlap(life.world, grant, checkIn)
+            } else {
+                _ = try await overlap(life.world, checkIn, grant)
+            }
+            #expect(try await life.world.database.query("SELECT 1 FROM streak_protection").count == 1)
+            #expect(try await GoodsStock.count(of: .shield, of: user, life.world.database) == 0)
+        }
+    }
+
     @Test func `what has looked in vain for a streak and finds its key taken runs again, and finds it`() async throws {
         try await withWorld(at: "2026-01-05T12:00:00Z") { world in
             let (writer, user) = (world.service.writer, try await world.person(1))

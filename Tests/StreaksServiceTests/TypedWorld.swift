@@ -110,6 +110,7 @@ struct TypedWorld {
         )
         let reply = try await GrantGoods(
             freezes: BoughtFreezes(writer: core.writer),
+            shields: BoughtShields(writer: core.writer),
             profiles: core.profiles,
             mutations: mutations
         ).handle(request, context).reply
@@ -125,14 +126,14 @@ struct TypedWorld {
     }
 
     func powerUps() async throws -> ListPowerUpsReply {
-        try await ListPowerUps(database: database).handle(ListPowerUpsRequest(), context)
+        try await ListPowerUps(database: database, boughtShield: .armed).handle(ListPowerUpsRequest(), context)
     }
 
     func held(_ good: StreakGood) async throws -> Int32 { try await GoodsStock.count(of: good, of: ann, database) }
 
     /// Why goods should not be paid for; nil: nothing speaks against it.
     func refusal(_ good: StreakGood, _ count: Int32 = 1) async throws -> String? {
-        let check = CheckGoods(check: GoodsCheck(store: core.store, database: database), clock: clock)
+        let check = CheckGoods(check: GoodsCheck(store: core.store, database: database), boughtShield: .armed, clock: clock)
         let request = CheckGoodsRequest(userID: ann, goods: [GoodCount(good: good.rawValue, count: count)])
         return try await check.handle(request, context).goods.first?.refused
     }

@@ -19,10 +19,17 @@ public enum AccountsService {
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
     ///   - deleteAccount: Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    ///     Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
+    ///     restored. Each friend with whom a streak ran gets a notification (`streak_broken`) that it ended because an account was deleted; it names
+    ///     no one. Team streaks go on without the user.
     ///     503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
     ///     the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
     ///     session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
-    ///   - restoreAccount: Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    ///   - restoreAccount: Brings a deleted account back while it is not removed for good (AU-7).
+    ///     What comes back: the account with its profile, its username unless another user has it by now, photos and posts, and the check-in,
+    ///     typed and habit streaks, where what was missed meanwhile counts as missed. Coins, recovery tokens and purchases were kept.
+    ///     What does not: friendships, friend requests, circles, streaks with friends, the notification log, and sign-ins on devices. `ended` says how many
+    ///     friendships, circles and streaks ended; the user gets the same as a notification (`account_restored`) and by mail.
     ///   - exportMyData: Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
     ///     leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until
     ///     it is ready, then a redirect to a link that works for 24 h. The file is deleted after 7 days; a notification says when it is ready.
@@ -89,12 +96,19 @@ public enum AccountsMethods {
     public static let useGuestPeek = Bus.Method<UseGuestPeekRequest, GuestPeekReply>(
         service: "auth", version: "v1", name: "UseGuestPeek", isIdempotent: false, timeout: .seconds(10))
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    /// Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
+    /// restored. Each friend with whom a streak ran gets a notification (`streak_broken`) that it ended because an account was deleted; it names
+    /// no one. Team streaks go on without the user.
     /// 503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
     /// the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
     /// session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
     public static let deleteAccount = Bus.Method<DeleteAccountRequest, DeleteAccountReply>(
         service: "auth", version: "v1", name: "DeleteAccount", isIdempotent: false, timeout: .seconds(10))
-    /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    /// Brings a deleted account back while it is not removed for good (AU-7).
+    /// What comes back: the account with its profile, its username unless another user has it by now, photos and posts, and the check-in,
+    /// typed and habit streaks, where what was missed meanwhile counts as missed. Coins, recovery tokens and purchases were kept.
+    /// What does not: friendships, friend requests, circles, streaks with friends, the notification log, and sign-ins on devices. `ended` says how many
+    /// friendships, circles and streaks ended; the user gets the same as a notification (`account_restored`) and by mail.
     public static let restoreAccount = Bus.Method<RestoreAccountRequest, RestoreAccountReply>(
         service: "auth", version: "v1", name: "RestoreAccount", isIdempotent: false, timeout: .seconds(10))
     /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
@@ -159,6 +173,9 @@ public struct AccountsClient: Sendable {
     }
 
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    /// Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
+    /// restored. Each friend with whom a streak ran gets a notification (`streak_broken`) that it ended because an account was deleted; it names
+    /// no one. Team streaks go on without the user.
     /// 503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
     /// the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
     /// session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
@@ -166,7 +183,11 @@ public struct AccountsClient: Sendable {
         try await caller.call(AccountsMethods.deleteAccount, request, context: context)
     }
 
-    /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    /// Brings a deleted account back while it is not removed for good (AU-7).
+    /// What comes back: the account with its profile, its username unless another user has it by now, photos and posts, and the check-in,
+    /// typed and habit streaks, where what was missed meanwhile counts as missed. Coins, recovery tokens and purchases were kept.
+    /// What does not: friendships, friend requests, circles, streaks with friends, the notification log, and sign-ins on devices. `ended` says how many
+    /// friendships, circles and streaks ended; the user gets the same as a notification (`account_restored`) and by mail.
     public func restoreAccount(_ request: RestoreAccountRequest, context: Bus.CallContext) async throws -> RestoreAccountReply {
         try await caller.call(AccountsMethods.restoreAccount, request, context: context)
     }

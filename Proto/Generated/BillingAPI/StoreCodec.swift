@@ -166,10 +166,14 @@ extension CatalogGood: Wire.CMessage {
     public init(_ r: Wire.Reader) {
         self.good = r.string(0)
         self.count = r.number(1)
+        self.needsUse = r.optionalFlag(2)
+        self.description = r.optionalString(3)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.good)
         w.number(1, self.count)
+        w.optionalFlag(2, self.needsUse)
+        w.optionalString(3, self.description)
     }
 }
 

@@ -287,11 +287,18 @@ public struct CatalogGood: Sendable {
     /// recovery_token, freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
     public var good: String
     public var count: Int32
+    /// It helps only after it was used (POST /api/streaks/power-ups/{good}/use); false: it works by itself from the purchase on. Unset for
+    /// recovery tokens, and when it could not be asked for.
+    public var needsUse: Bool?
+    /// What it does, in one sentence; unset like needs_use.
+    public var description: String?
 
     /// The given fields set, the others unset.
-    public init(good: String = "", count: Int32 = 0) {
+    public init(good: String = "", count: Int32 = 0, needsUse: Bool? = nil, description: String? = nil) {
         self.good = good
         self.count = count
+        self.needsUse = needsUse
+        self.description = description
     }
 }
 

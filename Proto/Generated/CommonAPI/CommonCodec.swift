@@ -87,6 +87,20 @@ extension PageMeta: Wire.CMessage {
     }
 }
 
+extension EndedByDeletion: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.common.v1.EndedByDeletion", in: CommonDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.friendships = r.number(0)
+        self.circles = r.number(1)
+        self.mutualStreaks = r.number(2)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.number(0, self.friendships)
+        w.number(1, self.circles)
+        w.number(2, self.mutualStreaks)
+    }
+}
+
 extension ReplicaMark: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.common.v1.ReplicaMark", in: CommonDescriptor.layouts)
     public init(_ r: Wire.Reader) {

@@ -220,6 +220,23 @@ public struct PageMeta: Sendable {
     }
 }
 
+/// What ended because an account was deleted, and does not come back when it is restored (AU-7).
+public struct EndedByDeletion: Sendable {
+    /// Friendships; friend requests are not counted.
+    public var friendships: Int32
+    /// Circles that the user was in.
+    public var circles: Int32
+    /// Streaks with friends that ran with a count above 0.
+    public var mutualStreaks: Int32
+
+    /// The given fields set, the others unset.
+    public init(friendships: Int32 = 0, circles: Int32 = 0, mutualStreaks: Int32 = 0) {
+        self.friendships = friendships
+        self.circles = circles
+        self.mutualStreaks = mutualStreaks
+    }
+}
+
 /// One line of a snapshot of replicated facts (D13).
 public struct ReplicaMark: Sendable {
     public var id: String

@@ -38,10 +38,12 @@ public enum Kind: Wire.OpenEnum {
     case motivation
     /// A freeze that was used on a date is back: the date no longer needs it.
     case freezeReturned
+    /// The user's account was deleted and is back; what has not come back with it.
+    case accountRestored
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test, .motivation, .freezeReturned]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test, .motivation, .freezeReturned, .accountRestored]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -74,6 +76,7 @@ public enum Kind: Wire.OpenEnum {
         case 26: self = .test
         case 27: self = .motivation
         case 28: self = .freezeReturned
+        case 29: self = .accountRestored
         default: self = .unrecognized(rawValue)
         }
     }
@@ -109,6 +112,7 @@ public enum Kind: Wire.OpenEnum {
         case .test: 26
         case .motivation: 27
         case .freezeReturned: 28
+        case .accountRestored: 29
         case .unrecognized(let number): number
         }
     }
@@ -144,6 +148,7 @@ public enum Kind: Wire.OpenEnum {
         case .test: "test"
         case .motivation: "motivation"
         case .freezeReturned: "freeze_returned"
+        case .accountRestored: "account_restored"
         case .unrecognized(let number): String(number)
         }
     }

@@ -356,6 +356,34 @@ extension ListFriendIDsReply: Wire.CMessage {
     }
 }
 
+extension CountEndedTiesRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.CountEndedTiesRequest", in: SocialDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.userID = r.id(0)
+        self.deletedAt = r.instant(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.userID)
+        w.instant(1, self.deletedAt)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        if self.deletedAt == nil { violations.required(at: path, "deleted_at") }
+    }
+}
+
+extension CountEndedTiesReply: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.CountEndedTiesReply", in: SocialDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.friendships = r.optionalNumber(0)
+        self.circles = r.optionalNumber(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.optionalNumber(0, self.friendships)
+        w.optionalNumber(1, self.circles)
+    }
+}
+
 extension GetRequestStatesRequest: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.social.v1.GetRequestStatesRequest", in: SocialDescriptor.layouts)
     public init(_ r: Wire.Reader) {

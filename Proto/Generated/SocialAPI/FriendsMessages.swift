@@ -401,6 +401,30 @@ public struct ListFriendIDsReply: Sendable {
     }
 }
 
+public struct CountEndedTiesRequest: Sendable {
+    public var userID: Kernel.UserID
+    /// Which deletion.
+    public var deletedAt: Kernel.Instant?
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, deletedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.deletedAt = deletedAt
+    }
+}
+
+/// Each unset while the deletion has not been applied to it, or was by a release that did not count.
+public struct CountEndedTiesReply: Sendable {
+    public var friendships: Int32?
+    public var circles: Int32?
+
+    /// The given fields set, the others unset.
+    public init(friendships: Int32? = nil, circles: Int32? = nil) {
+        self.friendships = friendships
+        self.circles = circles
+    }
+}
+
 public struct GetRequestStatesRequest: Sendable {
     public var userID: Kernel.UserID
     public var friendshipIDs: [Kernel.FriendshipID]

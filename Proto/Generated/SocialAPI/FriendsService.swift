@@ -16,6 +16,7 @@ public enum FriendsService {
     ///   - nudge: Reminds a friend who has not posted today (SO-6).
     ///   - findFriendship: Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     ///   - listFriendIDs: The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
+    ///   - countEndedTies: How many friendships and circles of a user ended with the deletion of the account (AU-7): for auth, which restores it.
     ///   - getRequestStates: What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
     ///     out.
     public static func endpoints(
@@ -28,6 +29,7 @@ public enum FriendsService {
         nudge: some Bus.MutationHandler<NudgeRequest, NudgeReply>,
         findFriendship: some Bus.QueryHandler<FindFriendshipRequest, FindFriendshipReply>,
         listFriendIDs: some Bus.QueryHandler<ListFriendIDsRequest, ListFriendIDsReply>,
+        countEndedTies: some Bus.QueryHandler<CountEndedTiesRequest, CountEndedTiesReply>,
         getRequestStates: some Bus.QueryHandler<GetRequestStatesRequest, GetRequestStatesReply>
     ) -> [Bus.Endpoint] {
         [
@@ -40,6 +42,7 @@ public enum FriendsService {
             Bus.Endpoint(FriendsMethods.nudge, nudge),
             Bus.Endpoint(FriendsMethods.findFriendship, findFriendship),
             Bus.Endpoint(FriendsMethods.listFriendIDs, listFriendIDs),
+            Bus.Endpoint(FriendsMethods.countEndedTies, countEndedTies),
             Bus.Endpoint(FriendsMethods.getRequestStates, getRequestStates),
         ]
     }
@@ -74,6 +77,9 @@ public enum FriendsMethods {
     /// The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
     public static let listFriendIDs = Bus.Method<ListFriendIDsRequest, ListFriendIDsReply>(
         service: "social", version: "v1", name: "ListFriendIDs", isIdempotent: true, timeout: .seconds(10))
+    /// How many friendships and circles of a user ended with the deletion of the account (AU-7): for auth, which restores it.
+    public static let countEndedTies = Bus.Method<CountEndedTiesRequest, CountEndedTiesReply>(
+        service: "social", version: "v1", name: "CountEndedTies", isIdempotent: true, timeout: .seconds(10))
     /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
     /// out.
     public static let getRequestStates = Bus.Method<GetRequestStatesRequest, GetRequestStatesReply>(
@@ -130,6 +136,11 @@ public struct FriendsClient: Sendable {
     /// The ids of all friends of a user, in no order: friends who are suspended or whose accounts are deleted too. For leaderboards (CI-7).
     public func listFriendIDs(_ request: ListFriendIDsRequest, context: Bus.CallContext) async throws -> ListFriendIDsReply {
         try await caller.call(FriendsMethods.listFriendIDs, request, context: context)
+    }
+
+    /// How many friendships and circles of a user ended with the deletion of the account (AU-7): for auth, which restores it.
+    public func countEndedTies(_ request: CountEndedTiesRequest, context: Bus.CallContext) async throws -> CountEndedTiesReply {
+        try await caller.call(FriendsMethods.countEndedTies, request, context: context)
     }
 
     /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left

@@ -107,13 +107,16 @@ public struct FriendshipEnded: Sendable {
     public var userAID: Kernel.UserID
     public var userBID: Kernel.UserID
     public var endedAt: Kernel.Instant?
+    /// The one of the two with whose account it ended (AU-7); unset when it ended otherwise.
+    public var deletedUserID: Kernel.UserID?
 
     /// The given fields set, the others unset.
-    public init(friendshipID: Kernel.FriendshipID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil) {
+    public init(friendshipID: Kernel.FriendshipID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil, deletedUserID: Kernel.UserID? = nil) {
         self.friendshipID = friendshipID
         self.userAID = userAID
         self.userBID = userBID
         self.endedAt = endedAt
+        self.deletedUserID = deletedUserID
     }
 }
 

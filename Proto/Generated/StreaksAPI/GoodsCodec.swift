@@ -53,12 +53,16 @@ extension GoodCheck: Wire.CMessage {
         self.count = r.number(1)
         self.refused = r.optionalString(2)
         self.message = r.string(3)
+        self.needsUse = r.optionalFlag(4)
+        self.description = r.string(5)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.good)
         w.number(1, self.count)
         w.optionalString(2, self.refused)
         w.string(3, self.message)
+        w.optionalFlag(4, self.needsUse)
+        w.string(5, self.description)
     }
 }
 

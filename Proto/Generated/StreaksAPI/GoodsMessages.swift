@@ -44,13 +44,20 @@ public struct GoodCheck: Sendable {
     public var refused: String?
     /// One sentence to show; empty when nothing speaks against it.
     public var message: String
+    /// It helps only after its owner has used it. A shield: unless it protects from its purchase on (setting streaks.bought-shield).
+    /// Unset by releases that do not say it.
+    public var needsUse: Bool?
+    /// What it does, in one sentence to show.
+    public var description: String
 
     /// The given fields set, the others unset.
-    public init(good: String = "", count: Int32 = 0, refused: String? = nil, message: String = "") {
+    public init(good: String = "", count: Int32 = 0, refused: String? = nil, message: String = "", needsUse: Bool? = nil, description: String = "") {
         self.good = good
         self.count = count
         self.refused = refused
         self.message = message
+        self.needsUse = needsUse
+        self.description = description
     }
 }
 
@@ -62,7 +69,8 @@ public struct GrantGoodsRequest: Sendable {
     public var goods: [GoodCount]
     /// They were paid for with money: what exceeds a cap stays in the stock as a credit. Otherwise it is refused, and the payment comes back.
     public var keepsCredit: Bool
-    /// When they were paid for: freezes serve the dates that were not over then. Unset means now.
+    /// When they were paid for: freezes serve the dates that were not over then, and so do shields where they protect from their purchase on.
+    /// Unset means now.
     public var obtainedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -76,7 +84,7 @@ public struct GrantGoodsRequest: Sendable {
 }
 
 public struct GrantGoodsReply: Sendable {
-    /// What the user has of each right after it.
+    /// What the user has of each in stock right after it: no freeze that is in hand, and no shield that protects already.
     public var stock: [GoodCount]
 
     /// The given fields set, the others unset.

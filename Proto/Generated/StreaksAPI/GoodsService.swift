@@ -8,8 +8,8 @@ public enum GoodsService {
     ///
     /// - Parameters:
     ///   - checkGoods: Whether goods could be taken and used now: asked before a user pays for them (BI-5). Changes nothing.
-    ///   - grantGoods: Adds goods to a user's stock, once for each operation.
-    ///   - takeBackGoods: Takes the goods of a grant back as far as they are unused, once for each operation. The reply says what was missing.
+    ///   - grantGoods: Adds goods to a user's stock, once for each operation; freezes and shields to the check-in streak (setting streaks.bought-shield).
+    ///   - takeBackGoods: Takes the goods of a grant back as far as they are unused, and shields as far as they are unspent, once for each operation. The reply says what was missing.
     public static func endpoints(
         checkGoods: some Bus.QueryHandler<CheckGoodsRequest, CheckGoodsReply>,
         grantGoods: some Bus.MutationHandler<GrantGoodsRequest, GrantGoodsReply>,
@@ -28,10 +28,10 @@ public enum GoodsMethods {
     /// Whether goods could be taken and used now: asked before a user pays for them (BI-5). Changes nothing.
     public static let checkGoods = Bus.Method<CheckGoodsRequest, CheckGoodsReply>(
         service: "streaks", version: "v1", name: "CheckGoods", isIdempotent: true, timeout: .seconds(10))
-    /// Adds goods to a user's stock, once for each operation.
+    /// Adds goods to a user's stock, once for each operation; freezes and shields to the check-in streak (setting streaks.bought-shield).
     public static let grantGoods = Bus.Method<GrantGoodsRequest, GrantGoodsReply>(
         service: "streaks", version: "v1", name: "GrantGoods", isIdempotent: true, timeout: .seconds(10))
-    /// Takes the goods of a grant back as far as they are unused, once for each operation. The reply says what was missing.
+    /// Takes the goods of a grant back as far as they are unused, and shields as far as they are unspent, once for each operation. The reply says what was missing.
     public static let takeBackGoods = Bus.Method<TakeBackGoodsRequest, TakeBackGoodsReply>(
         service: "streaks", version: "v1", name: "TakeBackGoods", isIdempotent: true, timeout: .seconds(10))
 }
@@ -48,12 +48,12 @@ public struct GoodsClient: Sendable {
         try await caller.call(GoodsMethods.checkGoods, request, context: context)
     }
 
-    /// Adds goods to a user's stock, once for each operation.
+    /// Adds goods to a user's stock, once for each operation; freezes and shields to the check-in streak (setting streaks.bought-shield).
     public func grantGoods(_ request: GrantGoodsRequest, context: Bus.CallContext) async throws -> GrantGoodsReply {
         try await caller.call(GoodsMethods.grantGoods, request, context: context)
     }
 
-    /// Takes the goods of a grant back as far as they are unused, once for each operation. The reply says what was missing.
+    /// Takes the goods of a grant back as far as they are unused, and shields as far as they are unspent, once for each operation. The reply says what was missing.
     public func takeBackGoods(_ request: TakeBackGoodsRequest, context: Bus.CallContext) async throws -> TakeBackGoodsReply {
         try await caller.call(GoodsMethods.takeBackGoods, request, context: context)
     }

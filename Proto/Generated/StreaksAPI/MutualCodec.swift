@@ -595,6 +595,29 @@ extension OpenDate: Wire.CMessage {
     }
 }
 
+extension CountEndedStreaksRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.CountEndedStreaksRequest", in: StreaksDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.userID = r.id(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.userID)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension CountEndedStreaksReply: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.CountEndedStreaksReply", in: StreaksDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.mutualStreaks = r.optionalNumber(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.optionalNumber(0, self.mutualStreaks)
+    }
+}
+
 extension GetMembershipRequest: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.GetMembershipRequest", in: StreaksDescriptor.layouts)
     public init(_ r: Wire.Reader) {

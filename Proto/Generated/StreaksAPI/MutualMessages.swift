@@ -649,6 +649,25 @@ public struct OpenDate: Sendable {
     }
 }
 
+public struct CountEndedStreaksRequest: Sendable {
+    public var userID: Kernel.UserID
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID) {
+        self.userID = userID
+    }
+}
+
+public struct CountEndedStreaksReply: Sendable {
+    /// Those that ran with a count above 0. Unset while a streak with a friend has not ended: the deletion has not been applied yet.
+    public var mutualStreaks: Int32?
+
+    /// The given fields set, the others unset.
+    public init(mutualStreaks: Int32? = nil) {
+        self.mutualStreaks = mutualStreaks
+    }
+}
+
 public struct GetMembershipRequest: Sendable {
     public var userID: Kernel.UserID
     public var streakID: Kernel.StreakID

@@ -22,6 +22,7 @@ public enum MutualService {
     ///   - planContribution: Which of a user's streaks would accept a snap now, and for which date; changes nothing (PH-1).
     ///   - recordContribution: Counts a snap for streaks. One operation id always gets the same answer, so it is safe to repeat (D6, MS-2).
     ///   - listOpenDates: Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
+    ///   - countEndedStreaks: How many running streaks with friends ended with the deletion of a user's account (AU-7): for auth, which restores it.
     ///   - getMembership: Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
     ///     other: the caller leaves out what a block hides.
     public static func endpoints(
@@ -36,6 +37,7 @@ public enum MutualService {
         planContribution: some Bus.QueryHandler<PlanContributionRequest, PlanContributionReply>,
         recordContribution: some Bus.MutationHandler<RecordContributionRequest, RecordContributionReply>,
         listOpenDates: some Bus.QueryHandler<ListOpenDatesRequest, ListOpenDatesReply>,
+        countEndedStreaks: some Bus.QueryHandler<CountEndedStreaksRequest, CountEndedStreaksReply>,
         getMembership: some Bus.QueryHandler<GetMembershipRequest, GetMembershipReply>
     ) -> [Bus.Endpoint] {
         [
@@ -50,6 +52,7 @@ public enum MutualService {
             Bus.Endpoint(MutualMethods.planContribution, planContribution),
             Bus.Endpoint(MutualMethods.recordContribution, recordContribution),
             Bus.Endpoint(MutualMethods.listOpenDates, listOpenDates),
+            Bus.Endpoint(MutualMethods.countEndedStreaks, countEndedStreaks),
             Bus.Endpoint(MutualMethods.getMembership, getMembership),
         ]
     }
@@ -94,6 +97,9 @@ public enum MutualMethods {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public static let listOpenDates = Bus.Method<ListOpenDatesRequest, ListOpenDatesReply>(
         service: "streaks", version: "v1", name: "ListOpenDates", isIdempotent: true, timeout: .seconds(10))
+    /// How many running streaks with friends ended with the deletion of a user's account (AU-7): for auth, which restores it.
+    public static let countEndedStreaks = Bus.Method<CountEndedStreaksRequest, CountEndedStreaksReply>(
+        service: "streaks", version: "v1", name: "CountEndedStreaks", isIdempotent: true, timeout: .seconds(10))
     /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
     /// other: the caller leaves out what a block hides.
     public static let getMembership = Bus.Method<GetMembershipRequest, GetMembershipReply>(
@@ -164,6 +170,11 @@ public struct MutualClient: Sendable {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply {
         try await caller.call(MutualMethods.listOpenDates, request, context: context)
+    }
+
+    /// How many running streaks with friends ended with the deletion of a user's account (AU-7): for auth, which restores it.
+    public func countEndedStreaks(_ request: CountEndedStreaksRequest, context: Bus.CallContext) async throws -> CountEndedStreaksReply {
+        try await caller.call(MutualMethods.countEndedStreaks, request, context: context)
     }
 
     /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the

@@ -33,12 +33,14 @@ extension HeldPowerUp: Wire.CMessage {
         self.title = r.string(1)
         self.description = r.string(2)
         self.count = r.number(3)
+        self.needsUse = r.flag(4)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.good)
         w.string(1, self.title)
         w.string(2, self.description)
         w.number(3, self.count)
+        w.flag(4, self.needsUse)
     }
 }
 

@@ -12,7 +12,7 @@ public enum PowerUpState: Wire.OpenEnum {
     case used
     /// It turned out not to be needed: the user has it again.
     case returned
-    /// Its time is over.
+    /// Its time is over, or its purchase was refunded.
     case expired
     /// A value that is newer than this code.
     case unrecognized(Int32)
@@ -77,14 +77,19 @@ public struct HeldPowerUp: Sendable {
     public var good: String
     public var title: String
     public var description: String
+    /// How many wait in stock. Freezes in hand and shields that protect are not counted: the check-in status and active show them.
     public var count: Int32
+    /// It helps only after it was used. A shield protects from its purchase on (one in stock: from the next check-in on), unless the server is
+    /// set to wait for its use.
+    public var needsUse: Bool
 
     /// The given fields set, the others unset.
-    public init(good: String = "", title: String = "", description: String = "", count: Int32 = 0) {
+    public init(good: String = "", title: String = "", description: String = "", count: Int32 = 0, needsUse: Bool = false) {
         self.good = good
         self.title = title
         self.description = description
         self.count = count
+        self.needsUse = needsUse
     }
 }
 
@@ -96,6 +101,7 @@ public struct UsedPowerUp: Sendable {
     public var type: String?
     /// The date it was used for; unset when it was for none.
     public var date: Kernel.CalendarDate?
+    /// Of a shield that protects from its purchase on: the purchase.
     public var usedAt: Kernel.Instant?
     /// Until when it holds; unset when it does not end by time.
     public var until: Kernel.Instant?

@@ -8,7 +8,8 @@ public enum PowerUpsService {
     ///
     /// - Parameters:
     ///   - listPowerUps: What is held, what is active, and the last 50 that were used.
-    ///   - usePowerUp: Uses one of a good that is held. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
+    ///   - usePowerUp: Uses one of a good that is held. A shield that protects already, as it does from its purchase on unless needs_use says otherwise, is
+    ///     answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
     ///   - buyBooster: Buys an XP booster for 300 XP (CI-6). Everything else is sold by the store.
     public static func endpoints(
         listPowerUps: some Bus.QueryHandler<ListPowerUpsRequest, ListPowerUpsReply>,
@@ -28,7 +29,8 @@ public enum PowerUpsMethods {
     /// What is held, what is active, and the last 50 that were used.
     public static let listPowerUps = Bus.Method<ListPowerUpsRequest, ListPowerUpsReply>(
         service: "streaks", version: "v1", name: "ListPowerUps", isIdempotent: true, timeout: .seconds(10))
-    /// Uses one of a good that is held. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
+    /// Uses one of a good that is held. A shield that protects already, as it does from its purchase on unless needs_use says otherwise, is
+    /// answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
     public static let usePowerUp = Bus.Method<UsePowerUpRequest, UsePowerUpReply>(
         service: "streaks", version: "v1", name: "UsePowerUp", isIdempotent: false, timeout: .seconds(10))
     /// Buys an XP booster for 300 XP (CI-6). Everything else is sold by the store.
@@ -48,7 +50,8 @@ public struct PowerUpsClient: Sendable {
         try await caller.call(PowerUpsMethods.listPowerUps, request, context: context)
     }
 
-    /// Uses one of a good that is held. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
+    /// Uses one of a good that is held. A shield that protects already, as it does from its purchase on unless needs_use says otherwise, is
+    /// answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
     public func usePowerUp(_ request: UsePowerUpRequest, context: Bus.CallContext) async throws -> UsePowerUpReply {
         try await caller.call(PowerUpsMethods.usePowerUp, request, context: context)
     }

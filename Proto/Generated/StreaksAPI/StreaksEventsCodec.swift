@@ -222,17 +222,22 @@ extension StreakEnded: Wire.CMessage {
         self.userAID = r.id(1)
         self.userBID = r.id(2)
         self.endedAt = r.instant(3)
+        self.count = r.number(4)
+        self.deletedUserID = r.optionalID(5)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
         w.id(1, self.userAID)
         w.id(2, self.userBID)
         w.instant(3, self.endedAt)
+        w.number(4, self.count)
+        w.optionalID(5, self.deletedUserID)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.userAID, at: path, "user_a_id")
         violations.id(self.userBID, at: path, "user_b_id")
+        if let value = self.deletedUserID { violations.id(value, at: path, "deleted_user_id") }
     }
 }
 

@@ -423,13 +423,19 @@ public struct StreakEnded: Sendable {
     public var userAID: Kernel.UserID
     public var userBID: Kernel.UserID
     public var endedAt: Kernel.Instant?
+    /// What it counted when it ended; 0 also when it was broken before.
+    public var count: Int32
+    /// The member with whose account it ended (AU-7); unset when it ended otherwise.
+    public var deletedUserID: Kernel.UserID?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil, count: Int32 = 0, deletedUserID: Kernel.UserID? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
         self.endedAt = endedAt
+        self.count = count
+        self.deletedUserID = deletedUserID
     }
 }
 

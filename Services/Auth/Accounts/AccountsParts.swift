@@ -7,6 +7,8 @@ internal import OutgoingHTTP
 internal import Passwords
 internal import Runtime
 internal import ServiceRuntime
+internal import SocialAPI
+internal import StreaksAPI
 
 /// How the feature is put together.
 struct AccountsParts {
@@ -160,7 +162,13 @@ struct AccountsParts {
                 billing: BillingClient(environment.bus),
                 mutations: mutations
             ),
-            restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
+            restoreAccount: RestoreAccount(
+                accounts: core.accounts,
+                lifecycle: lifecycle,
+                friends: FriendsClient(environment.bus),
+                streaks: MutualClient(environment.bus),
+                mutations: mutations
+            ),
             exportMyData: ExportMyData(accounts: core.accounts, desk: exports.desk)
         )
     }

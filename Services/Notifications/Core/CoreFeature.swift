@@ -47,7 +47,7 @@ package enum CoreFeature {
         let core = try await NotificationsCore(environment)
         return FeatureParts(
             consumers: [core.writer.profiles.handler()] + core.writer.blocks.handlers()
-                + BlockConsumers(log: core.log, live: core.live).all + BalanceConsumers.all + LifecycleConsumers.all,
+                + BlockConsumers(log: core.log, live: core.live).all + BalanceConsumers.all + LifecycleConsumers.all(core.writer),
             jobs: [
                 core.writer.blocks.snapshotJob,
                 Job("old_notifications", every: .seconds(600)) { now in try await core.log.purge(before: now - .days(90)) },

@@ -14,8 +14,8 @@ public enum MailContent: Hashable, Sendable {
     case passwordChanged
     /// The account was deleted; everything is removed at an instant.
     case deletionScheduled(at: Instant)
-    /// The account is back.
-    case deletionUndone
+    /// The account is back; what has not come back with it, nil when that is not known.
+    case deletionUndone(ended: EndedItems?)
     /// A purchase; in words for the reader.
     case purchaseReceipt(product: String, price: String, order: String, at: Instant)
     /// The account has got a second factor, or another one.

@@ -110,13 +110,13 @@ public struct MailText: Hashable, Sendable {
                 ],
                 "If this was not you, write to our support at once."
             )
-        case .deletionUndone:
+        case .deletionUndone(let ended):
             return MailText(
                 .english,
                 "Your account is back",
                 [
                     "Your StreakSnap account was restored. It will not be deleted.",
-                    "Your own streaks go on. Friendships, circles and streaks with friends ended with the deletion.",
+                    EndedItems.inEnglish(ended),
                 ],
                 protectInEnglish
             )
@@ -189,13 +189,13 @@ public struct MailText: Hashable, Sendable {
                 ],
                 "Wenn du das nicht warst, schreibe sofort unserem Support."
             )
-        case .deletionUndone:
+        case .deletionUndone(let ended):
             return MailText(
                 .german,
                 "Dein Konto ist wieder da",
                 [
                     "Dein StreakSnap-Konto wurde wiederhergestellt. Es wird nicht gelöscht.",
-                    "Deine eigenen Streaks gehen weiter. Freundschaften, Gruppen und Streaks mit Freunden endeten mit der Löschung.",
+                    EndedItems.inGerman(ended),
                 ],
                 protectInGerman
             )

@@ -28,6 +28,7 @@ public enum NotificationKind: Int32, CaseIterable, Hashable, Sendable {
     case test = 26
     case motivation = 27
     case freezeReturned = 28
+    case accountRestored = 29
 
     /// As the API writes it: `friend_request`. For payloads, collapse ids and metrics.
     public var name: String {
@@ -48,12 +49,13 @@ extension NotificationKind {
 public struct NotificationValues: Hashable, Sendable {
     /// Which of the kind's wordings; 0 is the usual one. `Wording` has the others.
     public var wording: Int16
-    /// Dates of a streak, or its weeks; how often a reminder of a habit was put off before; which word of motivation; 0 where there is none.
+    /// Dates of a streak, or its weeks; how often a reminder of a habit was put off before; which word of motivation; streaks with friends of
+    /// `accountRestored`; 0 where there is none.
     public var count: Int32
-    /// Friends who wait, or streaks at risk, besides the one that is named.
+    /// Friends who wait, or streaks at risk, besides the one that is named; friendships of `accountRestored`.
     public var others: Int32
     /// Minutes of `windowClosing`, hours of `streakAtRisk`, `teamAtRisk` and `repairOffer`, freezes left of `freezeUsed` and
-    /// `freezeReturned`, open habits of `streakReminder`; of its other wordings as these say.
+    /// `freezeReturned`, open habits of `streakReminder`, circles of `accountRestored`; of its other wordings as these say.
     public var amount: Int32
     /// A prompt, or the name of a habit, team or product; empty where there is none.
     public var subject: String
@@ -87,6 +89,10 @@ public enum Wording {
     public static let isFinal: Int16 = 1
     /// Of `streakBroken`: the reader has no token, and can get one. Never stored: it is what entries without a wording say while that is so.
     public static let hasNoToken: Int16 = 2
+    /// Of `streakBroken`: the streak has ended, because the other account was deleted (AU-7). No user is named or to blame.
+    public static let accountDeleted: Int16 = 3
+    /// Of `accountRestored`: what has not come back is not known.
+    public static let endedUnknown: Int16 = 1
     /// Of `streakRecovered`: by the friend's token, or the reader's; for a date in the past, or in advance.
     public static let byFriend: Int16 = 1
     public static let byReader: Int16 = 2

@@ -1,5 +1,7 @@
+internal import CommonAPI
 internal import Kernel
 internal import NotificationsAPI
+internal import NotificationsCore
 internal import NotificationsDomain
 internal import OutgoingMail
 
@@ -22,7 +24,7 @@ extension MailContent {
         case .deletionScheduled:
             guard let at = values.at else { return nil }
             self = .deletionScheduled(at: at)
-        case .deletionUndone: self = .deletionUndone
+        case .deletionUndone: self = .deletionUndone(ended: values.ended.map(EndedItems.init))
         case .purchaseReceipt where !values.product.isEmpty:
             guard let at = values.at else { return nil }
             self = .purchaseReceipt(product: values.product, price: values.price, order: values.order, at: at)

@@ -89,13 +89,19 @@ struct CircleChanges: Sendable {
         }
     }
 
-    /// A user whose account is gone leaves every circle; ownership passes on.
-    func leaveAll(_ user: UserID, _ work: UnitOfWork) async throws {
+    /// A user whose account is gone leaves every circle; ownership passes on. - Returns: how many they left.
+    @discardableResult
+    func leaveAll(_ user: UserID, _ work: UnitOfWork) async throws -> Int {
         try await circles.lockUser(user, work.sql)
+        var left = 0
         for id in try await circles.ids(of: user, work.sql) {
             // Removed by another request since it was read.
-            do { _ = try await leave(id, user, by: nil, work) } catch let error as ServiceError where error.code == .notFound {}
+            do {
+                _ = try await leave(id, user, by: nil, work)
+                left += 1
+            } catch let error as ServiceError where error.code == .notFound {}
         }
+        return left
     }
 
     private func emit(_ circle: StoredCircle, _ note: Note, _ work: UnitOfWork) async throws {

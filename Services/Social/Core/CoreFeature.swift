@@ -17,7 +17,13 @@ package enum CoreFeature {
             settings: [LinkSettings.publicURL],
             migrations: [
                 MigrationSet("profile_replica", ProfileReplica.migrations),
-                MigrationSet("core", [Migration(version: 1, name: "social", sql: PackageResources.V0001_social_sql)]),
+                MigrationSet(
+                    "core",
+                    [
+                        Migration(version: 1, name: "social", sql: PackageResources.V0001_social_sql),
+                        Migration(version: 2, name: "ended_ties", sql: PackageResources.V0002_ended_ties_sql),
+                    ]
+                ),
             ],
             personalData: [.core, ProfileReplica.personalData],
             isAlwaysLoaded: true

@@ -26,7 +26,13 @@ package enum FriendsFeature {
             "friends",
             settings: [LinkSettings.publicURL, keptFriendPages],
             migrations: [
-                MigrationSet("friends", [Migration(version: 1, name: "friends", sql: PackageResources.V0001_friends_sql)])
+                MigrationSet(
+                    "friends",
+                    [
+                        Migration(version: 1, name: "friends", sql: PackageResources.V0001_friends_sql),
+                        Migration(version: 2, name: "accents", sql: PackageResources.V0002_accents_sql),
+                    ]
+                )
             ],
             personalData: [.friends]
         ) { environment in
@@ -78,6 +84,7 @@ package enum FriendsFeature {
             nudge: Nudge(friendships: friendships, profiles: profiles, streaks: streaks, mutations: mutations),
             findFriendship: FindFriendship(friendships: friendships, profiles: profiles),
             listFriendIDs: ListFriendIDs(friendships: friendships),
+            countEndedTies: CountEndedTies(database: core.database),
             getRequestStates: GetRequestStates(friendships: friendships)
         )
     }

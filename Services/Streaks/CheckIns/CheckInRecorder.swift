@@ -79,6 +79,8 @@ struct CheckInRecorder: Sendable {
         let entry = try await store(kept, activities, user, date, facts, checkedInAt: first == nil ? nil : receivedAt, work)
         var earned: EarnedByCheckIn?
         if let first { earned = try await award(first, facts, settled, written, user, work) }
+        // Of a streak that has just begun what was given meanwhile is asked for again.
+        if facts.shields > 0 || written.row.longest == 0 { try await armShields(of: user, at: receivedAt, work) }
         return RecordedReport(
             streak: settled,
             date: date,
@@ -89,6 +91,14 @@ struct CheckInRecorder: Sendable {
             earned: earned,
             isCaptureIgnored: claim.isCaptureIgnored
         )
+    }
+
+    /// Shields that were bought before there was a check-in streak to protect begin with this check-in (`BoughtShield`).
+    private func armShields(of user: UserID, at receivedAt: Instant, _ work: UnitOfWork) async throws {
+        guard streaks.writer.boughtShield == .armed else { return }
+        let taken = try await GoodsStock.take(upTo: .max, of: .shield, from: user, work.sql)
+        guard taken > 0 else { return }
+        _ = try await streaks.writer.arm(shields: Int(taken), of: user, at: receivedAt, work)
     }
 
     /// The entry of the date with the report. No other transaction writes it meanwhile: the streak is locked.
@@ -165,9 +175,8 @@ struct CheckInRecorder: Sendable {
     ) async throws -> EarnedByCheckIn {
         let base = XPRules.checkIn(isPremium: facts.isPremium, isBoosted: facts.isBoosted)
         var entries = [XPEntry(user, key: "check_in:\(date)", amount: base, cause: "check_in")]
-        entries += try await PerfectDates.completed(by: date, in: written, work).map {
-            XPEntry(user, key: $0.key, amount: $0.xp, cause: $0.kind.rawValue)
-        }
+        let completed = try await PerfectDates.completed(by: date, in: written, work)
+        entries += completed.map { XPEntry(user, key: $0.key, amount: $0.xp, cause: $0.kind.rawValue) }
         // The first check-in of a date is posted with it; a perfect week may have been before.
         let isNew = entries.count == 1 && facts.isKnown(date) && facts.entry(date)?.checkInTimestamp == nil
         if !isNew {
@@ -181,15 +190,18 @@ struct CheckInRecorder: Sendable {
             written,
             xp: entries.reduce(0) { $0 + $1.amount },
             coins: coins.reduce(0) { $0 + $1.amount },
-            special: try await special(date, written, user, work)
+            special: try await special(written, completed, user, work)
         )
     }
 
     /// The badges of no count that this check-in has brought, as what follows changes has granted them.
-    private func special(_ date: CalendarDate, _ written: PlannedChange, _ user: UserID, _ work: UnitOfWork) async throws
-        -> [Badge]
-    {
-        guard Badge.mayBeSpecial(written.change.effects, on: date) else { return [] }
+    private func special(
+        _ written: PlannedChange,
+        _ completed: [PerfectPeriods.Period],
+        _ user: UserID,
+        _ work: UnitOfWork
+    ) async throws -> [Badge] {
+        guard Badge.mayBeSpecial(written.change.effects, completed: completed) else { return [] }
         return try await RewardRepository.badges(of: user, earnedAt: work.now, work.sql).filter { $0.count == nil }
     }
 }

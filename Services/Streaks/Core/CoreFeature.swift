@@ -17,7 +17,7 @@ package enum CoreFeature {
     package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
         ServiceFeature(
             name,
-            settings: [LinkSettings.publicURL],
+            settings: [LinkSettings.publicURL, BoughtShield.setting],
             migrations: [
                 MigrationSet("profile_replica", ProfileReplica.migrations),
                 MigrationSet("entitlement_replica", EntitlementReplica.migrations),
@@ -31,6 +31,7 @@ package enum CoreFeature {
                         Migration(version: 4, name: "restored_accounts", sql: PackageResources.V0004_restored_accounts_sql),
                         Migration(version: 5, name: "late_zones", sql: PackageResources.V0005_late_zones_sql),
                         Migration(version: 6, name: "zone_rules", sql: PackageResources.V0006_zone_rules_sql),
+                        Migration(version: 7, name: "ended_with", sql: PackageResources.V0007_ended_with_sql),
                     ]
                 ),
                 MigrationSet(
@@ -119,6 +120,7 @@ package struct StreaksCore: Sendable {
             bus: environment.bus,
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
             work: environment.work,
+            boughtShield: try environment.settings.get(BoughtShield.setting),
             extensions
         )
     }
@@ -128,9 +130,10 @@ package struct StreaksCore: Sendable {
         bus: any Caller,
         avatars: AvatarLinks,
         work: UnitOfWorkFactory? = nil,
+        boughtShield: BoughtShield = .armed,
         _ extensions: StreakExtensions
     ) {
-        writer = StreakWriter(database: database, extensions)
+        writer = StreakWriter(database: database, extensions, boughtShield: boughtShield)
         profiles = ProfileReplica(database: database, bus: bus, avatars: avatars)
         blocks = BlockReplica(database: database, bus: bus)
         circles = CircleReplica(writer: writer, bus: bus, work: work, extensions)

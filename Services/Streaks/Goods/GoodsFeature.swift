@@ -12,15 +12,21 @@ package enum GoodsFeature {
     package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
         ServiceFeature("goods") { environment in
             let core = try StreaksCore(environment, extensions)
-            let freezes = BoughtFreezes(writer: core.writer)
+            let (freezes, shields) = (BoughtFreezes(writer: core.writer), BoughtShields(writer: core.writer))
             return FeatureParts(
                 endpoints: GoodsService.endpoints(
                     checkGoods: CheckGoods(
                         check: GoodsCheck(store: core.store, database: environment.database),
+                        boughtShield: core.writer.boughtShield,
                         clock: environment.clock
                     ),
-                    grantGoods: GrantGoods(freezes: freezes, profiles: core.profiles, mutations: environment.mutations),
-                    takeBackGoods: TakeBackGoods(freezes: freezes, mutations: environment.mutations)
+                    grantGoods: GrantGoods(
+                        freezes: freezes,
+                        shields: shields,
+                        profiles: core.profiles,
+                        mutations: environment.mutations
+                    ),
+                    takeBackGoods: TakeBackGoods(freezes: freezes, shields: shields, mutations: environment.mutations)
                 )
             )
         }

@@ -16,7 +16,10 @@ package enum HabitSyncFeature {
             migrations: [
                 MigrationSet(
                     "habit_sync",
-                    [Migration(version: 1, name: "habit_sync", sql: PackageResources.V0001_habit_sync_sql)]
+                    [
+                        Migration(version: 1, name: "habit_sync", sql: PackageResources.V0001_habit_sync_sql),
+                        Migration(version: 2, name: "newest_answers", sql: PackageResources.V0002_newest_answers_sql),
+                    ]
                 )
             ],
             personalData: [.habitSync]

@@ -106,7 +106,14 @@ package struct MutualEvents: StreakKindEvents {
                 returnedAt: state.asOf
             )
         case .ended(let at):
-            return StreakEnded(streakID: row.id, userAID: row.a, userBID: row.b, endedAt: at)
+            return StreakEnded(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                endedAt: at,
+                count: Int32(change.change.endedCount),
+                deletedUserID: change.deletedUser
+            )
         case .completed, .recovered, .tokenReturned: return nil
         // What mutual streaks do not have.
         case .freezeSpent, .freezeReturned, .freezeEarned, .freeDateUsed, .freeDateReturned, .repaired, .filled, .coverReturned,

@@ -75,6 +75,7 @@ struct MutualParts {
                 clock: clock
             ),
             listOpenDates: ListOpenDates(views: views),
+            countEndedStreaks: CountEndedStreaks(database: environment.database),
             getMembership: GetMembership(reads: views.reads, clock: clock)
         )
     }

@@ -36,7 +36,7 @@ struct PowerUpUses: Sendable {
             kind: use.kind,
             date: use.date,
             state: .active,
-            usedAt: work.now
+            usedAt: use.receivedAt
         )
         var count: Int?
         if let kind = use.kind {
@@ -45,7 +45,8 @@ struct PowerUpUses: Sendable {
             try await take(use, work)
             try await useOnUser(use, &stored, work)
         }
-        try await PowerUpRepository.insert(stored, work.sql)
+        // Those that protect a streak are noted with the entry of its ledger (`PowerUpFollower`).
+        if use.good != .insurance, use.good != .shield { try await PowerUpRepository.insert(stored, work.sql) }
         return Used(
             powerUp: stored,
             left: try await GoodsStock.count(of: use.good, of: use.user, work.sql),
@@ -62,9 +63,11 @@ struct PowerUpUses: Sendable {
         -> Int
     {
         guard let streak = try await writer.lockedSolo(kind, of: use.user, work) else { throw ServiceError.noStreak }
-        try await take(use, work)
         let policy = writer.policy(for: kind)
         let state = fold(streak.ledger, policy, at: max(use.receivedAt, streak.row.settledAt))
+        // Asked before the stock: a shield that was armed when it was bought is in no stock.
+        if use.good == .shield, state.protections.contains(where: { $0.kind == .shield }) { throw ServiceError.alreadyShielded }
+        try await take(use, work)
         let command: StreakCommand
         switch use.good {
         case .freeze:
@@ -86,9 +89,7 @@ struct PowerUpUses: Sendable {
             let until = use.receivedAt + PowerUp.insuranceLength
             command = .protect(.insurance, until: until, id: use.id, receivedAt: use.receivedAt)
             (stored.until, stored.dueAt) = (until, until)
-        case .shield:
-            guard !state.protections.contains(where: { $0.kind == .shield }) else { throw ServiceError.alreadyActive }
-            command = .protect(.shield, until: nil, id: use.id, receivedAt: use.receivedAt)
+        case .shield: command = .protect(.shield, until: nil, id: use.id, receivedAt: use.receivedAt)
         case .doubleDay, .boosterOfXP: throw ServiceError.internal
         }
         let change = try await writer.apply(command, to: streak, operation: use.id, work)
@@ -150,6 +151,11 @@ extension ServiceError {
         .failedPrecondition,
         "POWER_UP_NOT_NEEDED",
         "Your premium plan insures every typed streak already."
+    )
+    static let alreadyShielded = ServiceError(
+        .failedPrecondition,
+        "POWER_UP_ALREADY_ACTIVE",
+        "A shield protects your check-in streak already."
     )
     static let alreadyActive = ServiceError(.failedPrecondition, "POWER_UP_ALREADY_ACTIVE", "One of these is at work already.")
 }

@@ -23,7 +23,7 @@ package enum PowerUpsFeature {
             let uses = PowerUpUses(writer: core.writer)
             return FeatureParts(
                 endpoints: PowerUpsService.endpoints(
-                    listPowerUps: ListPowerUps(database: environment.database),
+                    listPowerUps: ListPowerUps(database: environment.database, boughtShield: core.writer.boughtShield),
                     usePowerUp: UsePowerUp(uses: uses, profiles: core.profiles, mutations: environment.mutations),
                     buyBooster: BuyBooster(mutations: environment.mutations)
                 ),

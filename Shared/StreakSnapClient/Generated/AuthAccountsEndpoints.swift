@@ -24,11 +24,18 @@ extension Auth {
         /// A guest looks at one thing more; 3 a day (AU-8).
         public static let useGuestPeek = Endpoint<Auth.UseGuestPeekRequest, Auth.GuestPeekReply>(Route(name: "Accounts.UseGuestPeek", verb: "POST", path: "/api/auth/guest/peek", auth: .guest))
         /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+        /// Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
+        /// restored. Each friend with whom a streak ran gets a notification (`streak_broken`) that it ended because an account was deleted; it names
+        /// no one. Team streaks go on without the user.
         /// 503 UNAVAILABLE may come before the deletion, or after it, when it has not taken effect everywhere yet and does so by itself. Repeat it: when
         /// the account is deleted, its tokens are refused, so 401 SESSION_REVOKED to a repeat means that it is done, unless the
         /// session was ended elsewhere; a sign-in is ACCOUNT_SCHEDULED_FOR_DELETION then.
         public static let deleteAccount = Endpoint<Auth.DeleteAccountRequest, Auth.DeleteAccountReply>(Route(name: "Accounts.DeleteAccount", verb: "DELETE", path: "/api/auth/account", body: .all, auth: .user))
-        /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+        /// Brings a deleted account back while it is not removed for good (AU-7).
+        /// What comes back: the account with its profile, its username unless another user has it by now, photos and posts, and the check-in,
+        /// typed and habit streaks, where what was missed meanwhile counts as missed. Coins, recovery tokens and purchases were kept.
+        /// What does not: friendships, friend requests, circles, streaks with friends, the notification log, and sign-ins on devices. `ended` says how many
+        /// friendships, circles and streaks ended; the user gets the same as a notification (`account_restored`) and by mail.
         public static let restoreAccount = Endpoint<Auth.RestoreAccountRequest, Auth.RestoreAccountReply>(Route(name: "Accounts.RestoreAccount", verb: "POST", path: "/api/admin/accounts/{user_id}/restore", auth: .admin))
         /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
         /// leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until

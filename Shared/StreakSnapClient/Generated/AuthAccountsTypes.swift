@@ -615,14 +615,18 @@ extension Auth {
         public var status: Auth.AccountStatus
         /// `restored_at`.
         public var restoredAt: Date?
+        /// What ended with the deletion and has not come back; unset when it is not known, because social or streaks did not answer or had not
+        /// applied the deletion.
+        public var ended: Common.EndedByDeletion?
 
         /// The given fields set, the others unset.
-        public init(userID: UserID, username: String = "", usernameChanged: Bool = false, status: Auth.AccountStatus = .unspecified, restoredAt: Date? = nil) {
+        public init(userID: UserID, username: String = "", usernameChanged: Bool = false, status: Auth.AccountStatus = .unspecified, restoredAt: Date? = nil, ended: Common.EndedByDeletion? = nil) {
             self.userID = userID
             self.username = username
             self.usernameChanged = usernameChanged
             self.status = status
             self.restoredAt = restoredAt
+            self.ended = ended
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -633,6 +637,7 @@ extension Auth {
             self.usernameChanged = try json.value("username_changed", or: false)
             self.status = try json.value("status", or: .unspecified)
             self.restoredAt = try json.optional("restored_at")
+            self.ended = try json.optional("ended")
         }
 
         /// Writes JSON without what is unset.
@@ -643,6 +648,7 @@ extension Auth {
             try json.put("username_changed", usernameChanged)
             try json.put("status", status)
             try json.put("restored_at", restoredAt)
+            try json.put("ended", ended)
         }
     }
 

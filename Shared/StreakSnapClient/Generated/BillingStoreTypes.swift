@@ -395,11 +395,18 @@ extension Billing {
         public var good: String
         /// `count`.
         public var count: Int
+        /// It helps only after it was used (POST /api/streaks/power-ups/{good}/use); false: it works by itself from the purchase on. Unset for
+        /// recovery tokens, and when it could not be asked for.
+        public var needsUse: Bool?
+        /// What it does, in one sentence; unset like needs_use.
+        public var description: String?
 
         /// The given fields set, the others unset.
-        public init(good: String = "", count: Int = 0) {
+        public init(good: String = "", count: Int = 0, needsUse: Bool? = nil, description: String? = nil) {
             self.good = good
             self.count = count
+            self.needsUse = needsUse
+            self.description = description
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -407,6 +414,8 @@ extension Billing {
             let json = try JSONObject(decoder)
             self.good = try json.value("good", or: "")
             self.count = try json.value("count", or: 0)
+            self.needsUse = try json.optional("needs_use")
+            self.description = try json.optional("description")
         }
 
         /// Writes JSON without what is unset.
@@ -414,6 +423,8 @@ extension Billing {
             var json = JSONWriter(encoder)
             try json.put("good", good)
             try json.put("count", count)
+            try json.put("needs_use", needsUse)
+            try json.put("description", description)
         }
     }
 

@@ -166,6 +166,39 @@ extension Common {
         }
     }
 
+    /// What ended because an account was deleted, and does not come back when it is restored (AU-7).
+    public struct EndedByDeletion: Codable, Hashable, Sendable {
+        /// Friendships; friend requests are not counted.
+        public var friendships: Int
+        /// Circles that the user was in.
+        public var circles: Int
+        /// Streaks with friends that ran with a count above 0.
+        public var mutualStreaks: Int
+
+        /// The given fields set, the others unset.
+        public init(friendships: Int = 0, circles: Int = 0, mutualStreaks: Int = 0) {
+            self.friendships = friendships
+            self.circles = circles
+            self.mutualStreaks = mutualStreaks
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.friendships = try json.value("friendships", or: 0)
+            self.circles = try json.value("circles", or: 0)
+            self.mutualStreaks = try json.value("mutual_streaks", or: 0)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("friendships", friendships)
+            try json.put("circles", circles)
+            try json.put("mutual_streaks", mutualStreaks)
+        }
+    }
+
     /// Events that a feature has not handled.
     public struct FeatureBacklog: Codable, Hashable, Sendable {
         /// `feature`.

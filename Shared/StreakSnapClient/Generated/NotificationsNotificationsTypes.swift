@@ -63,6 +63,8 @@ extension Notifications {
         public static let motivation = Kind(rawValue: "motivation")
         /// A freeze that was used on a date is back: the date no longer needs it.
         public static let freezeReturned = Kind(rawValue: "freeze_returned")
+        /// The user's account was deleted and is back; what has not come back with it.
+        public static let accountRestored = Kind(rawValue: "account_restored")
 
         /// As it is written in JSON.
         public let rawValue: String

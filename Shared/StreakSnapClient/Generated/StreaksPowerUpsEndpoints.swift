@@ -7,7 +7,8 @@ extension Streaks {
     public enum PowerUpsEndpoints {
         /// What is held, what is active, and the last 50 that were used.
         public static let listPowerUps = Endpoint<Streaks.ListPowerUpsRequest, Streaks.ListPowerUpsReply>(Route(name: "PowerUps.ListPowerUps", verb: "GET", path: "/api/streaks/power-ups", auth: .user))
-        /// Uses one of a good that is held. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
+        /// Uses one of a good that is held. A shield that protects already, as it does from its purchase on unless needs_use says otherwise, is
+        /// answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
         public static let usePowerUp = Endpoint<Streaks.UsePowerUpRequest, Streaks.UsePowerUpReply>(Route(name: "PowerUps.UsePowerUp", verb: "POST", path: "/api/streaks/power-ups/{good}/use", body: .all, auth: .user))
         /// Buys an XP booster for 300 XP (CI-6). Everything else is sold by the store.
         public static let buyBooster = Endpoint<Streaks.BuyBoosterRequest, Streaks.BuyBoosterReply>(Route(name: "PowerUps.BuyBooster", verb: "POST", path: "/api/streaks/power-ups/xp_booster/purchase", body: .all, auth: .user))

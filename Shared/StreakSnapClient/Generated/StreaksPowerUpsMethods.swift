@@ -22,7 +22,8 @@ extension Streaks {
             )
         }
 
-        /// Uses one of a good that is held. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
+        /// Uses one of a good that is held. A shield that protects already, as it does from its purchase on unless needs_use says otherwise, is
+        /// answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
         ///
         /// - Parameters:
         ///   - good: `good`.

@@ -13,7 +13,7 @@ extension Streaks {
         public static let used = PowerUpState(rawValue: "used")
         /// It turned out not to be needed: the user has it again.
         public static let returned = PowerUpState(rawValue: "returned")
-        /// Its time is over.
+        /// Its time is over, or its purchase was refunded.
         public static let expired = PowerUpState(rawValue: "expired")
 
         /// As it is written in JSON.
@@ -80,15 +80,19 @@ extension Streaks {
         public var title: String
         /// `description`.
         public var description: String
-        /// `count`.
+        /// How many wait in stock. Freezes in hand and shields that protect are not counted: the check-in status and active show them.
         public var count: Int
+        /// It helps only after it was used. A shield protects from its purchase on (one in stock: from the next check-in on), unless the server is
+        /// set to wait for its use.
+        public var needsUse: Bool
 
         /// The given fields set, the others unset.
-        public init(good: String = "", title: String = "", description: String = "", count: Int = 0) {
+        public init(good: String = "", title: String = "", description: String = "", count: Int = 0, needsUse: Bool = false) {
             self.good = good
             self.title = title
             self.description = description
             self.count = count
+            self.needsUse = needsUse
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -98,6 +102,7 @@ extension Streaks {
             self.title = try json.value("title", or: "")
             self.description = try json.value("description", or: "")
             self.count = try json.value("count", or: 0)
+            self.needsUse = try json.value("needs_use", or: false)
         }
 
         /// Writes JSON without what is unset.
@@ -107,6 +112,7 @@ extension Streaks {
             try json.put("title", title)
             try json.put("description", description)
             try json.put("count", count)
+            try json.put("needs_use", needsUse)
         }
     }
 
@@ -122,7 +128,7 @@ extension Streaks {
         public var type: String?
         /// The date it was used for; unset when it was for none.
         public var date: CalendarDate?
-        /// `used_at`.
+        /// Of a shield that protects from its purchase on: the purchase.
         public var usedAt: Date?
         /// Until when it holds; unset when it does not end by time.
         public var until: Date?

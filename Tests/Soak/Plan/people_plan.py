@@ -233,9 +233,17 @@ class Person:
             self.earn_xp(f"check_in {d}", 10 + share((25 if self.premium(now) else 0) + (50 if boosted else 0), 10))
             self.perfect(d, now)
         self.collect("check_in", self.check_in, now)
+        if refusal in (None, "ALREADY_POSTED"):
+            self.arm(now, self.stock.pop("shield", 0))
         if d is not None:
             self.group.follow(self, d, now)
         return d, refusal
+
+    def arm(self, now, count):
+        """Shields that were bought protect at once; before the first check-in they wait for it."""
+        for _ in range(count):
+            self.active.append(dict(good="shield", kind="check_in", until=None, id=len(self.check_in.model.protections)))
+            self.check_in.do(now, protect="shield", until=None)
 
     def perfect(self, d, now):
         """CI-6: weeks and months; a pause, a freeze and a repair excuse nothing."""
@@ -273,7 +281,10 @@ class Person:
         return f"{int(already)}:{s['count']}:{s['longest']}"
 
     def give(self, now, good, count):
-        self.stock[good] += count
+        if good == "shield" and self.check_in:
+            self.arm(now, count)
+        else:
+            self.stock[good] += count
         return f"{self.stock[good]}"
 
     def fund(self, coins):
@@ -361,6 +372,8 @@ class Person:
         streak = self.streak(kind) if kind else None
         if kind and streak is None:
             return "STREAK_NOT_FOUND"
+        if good == "shield" and streak.model.held(streak.state(now), now):
+            return "POWER_UP_ALREADY_ACTIVE"
         if self.stock[good] == 0:
             return "POWER_UP_NOT_HELD"
         count = refusal = None
@@ -613,7 +626,9 @@ class Group:
 
     def use(self, p, today, now):
         r = self.r
-        good = r.choice([good for good, n in p.stock.items() if n > 0 and good != "repair"] or ["xp_booster"])
+        held = [good for good, n in p.stock.items() if n > 0 and good != "repair"]
+        # A shield is in no stock: it protects already.
+        good = r.choice((held or ["xp_booster"]) + ["shield"] * (r.random() < 0.2))
         kind, d = "-", None
         if good == "shield":
             kind = "check_in"

@@ -241,7 +241,7 @@ class Model:
     def held(self, s, t):
         """Protections valid at t, in the order in which they would be spent."""
         valid = [p for p in self.protections if p[0] <= t and (p[1] is None or t < p[1]) and p[2] not in s["used"]]
-        return sorted(valid, key=lambda p: (NEVER if p[1] is None else p[1], p[0], p[2]))
+        return sorted(valid, key=lambda p: (NEVER if p[1] is None or self.check_in else p[1], p[0], p[2]))
 
     def count_on(self, s, d, t):
         """One more date of the run, reached at t."""

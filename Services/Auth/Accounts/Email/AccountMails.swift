@@ -1,5 +1,6 @@
 internal import AuthCore
 internal import AuthDomain
+internal import CommonAPI
 internal import Kernel
 internal import NotificationsAPI
 internal import Outbox
@@ -49,12 +50,14 @@ struct AccountMails: Sendable {
     ///   - at: the instant that the mail is about.
     ///   - newAddress: the account's address from now on, as far as it is shown.
     ///   - recoveryCodesLeft: of the second factor.
+    ///   - ended: what has not come back with the account; nil when it is not known.
     func inform(
         _ account: Account,
         _ kind: MailKind,
         at: Instant? = nil,
         newAddress: String? = nil,
         recoveryCodesLeft: Int32? = nil,
+        ended: EndedByDeletion? = nil,
         _ work: UnitOfWork
     ) async throws {
         work.whenEnded { [queued] in queued.wake() }
@@ -64,6 +67,7 @@ struct AccountMails: Sendable {
             at: at,
             newAddress: newAddress,
             recoveryCodesLeft: recoveryCodesLeft,
+            ended: ended,
             work
         )
     }
@@ -75,6 +79,7 @@ struct AccountMails: Sendable {
         at: Instant? = nil,
         newAddress: String? = nil,
         recoveryCodesLeft: Int32? = nil,
+        ended: EndedByDeletion? = nil,
         _ work: UnitOfWork
     ) async throws {
         guard !account.email.isEmpty else { return }
@@ -88,6 +93,7 @@ struct AccountMails: Sendable {
             at: at,
             newAddress: newAddress,
             recoveryCodesLeft: recoveryCodesLeft,
+            ended: ended,
             uselessAfter: work.now + Self.notice
         )
         try await MailQueueRepository.insert(mail, now: work.now, work.sql)

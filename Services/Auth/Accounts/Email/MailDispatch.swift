@@ -87,7 +87,8 @@ struct MailDispatch: Sendable {
                 link: link ?? "",
                 newAddress: mail.newAddress ?? "",
                 at: mail.at,
-                recoveryCodesLeft: mail.recoveryCodesLeft
+                recoveryCodesLeft: mail.recoveryCodesLeft,
+                ended: mail.ended
             ),
             uselessAfter: mail.uselessAfter
         )

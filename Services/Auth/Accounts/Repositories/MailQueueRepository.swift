@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import CommonAPI
 internal import Database
 internal import Kernel
 internal import NotificationsAPI
@@ -16,6 +17,7 @@ struct PendingMail: Sendable {
     var at: Instant?
     var newAddress: String?
     var recoveryCodesLeft: Int32?
+    var ended: EndedByDeletion?
     let uselessAfter: Instant
     /// Of the replica's turn.
     var attempt: OperationID?
@@ -35,9 +37,9 @@ struct MailQueueRepository: Sendable {
         _ = try await sql.execute(
             """
             INSERT INTO pending_mail (id, account_id, kind, address, locale, token_id, about_time, new_address,
-                recovery_codes_left, created_at, useless_after)
+                recovery_codes_left, ended, created_at, useless_after)
             VALUES (\(mail.id), \(mail.account), \(mail.kind.rawValue), \(mail.address), \(mail.locale), \(mail.token), \(mail.at),
-                \(mail.newAddress), \(mail.recoveryCodesLeft), \(now), \(mail.uselessAfter))
+                \(mail.newAddress), \(mail.recoveryCodesLeft), \(try mail.ended?.serialized()), \(now), \(mail.uselessAfter))
             """
         )
     }
@@ -49,13 +51,13 @@ struct MailQueueRepository: Sendable {
             UPDATE pending_mail SET attempt = \(attempt), tries = tries + 1, lease_until = clock_timestamp() + interval '15 seconds'
             WHERE id = (SELECT id FROM pending_mail WHERE lease_until <= clock_timestamp() ORDER BY lease_until LIMIT 1
                 FOR UPDATE SKIP LOCKED)
-            RETURNING id, account_id, kind, address, locale, token_id, about_time, new_address, recovery_codes_left, useless_after
+            RETURNING id, account_id, kind, address, locale, token_id, about_time, new_address, recovery_codes_left, ended, useless_after
             """
         ).first.map { row in
-            let (id, account, kind, address, locale, token, at, newAddress, codesLeft, uselessAfter) = try row.decode(
+            let (id, account, kind, address, locale, token, at, newAddress, codesLeft, ended, uselessAfter) = try row.decode(
                 as: (
                     OperationID.self, UserID.self, Int32.self, String.self, String.self, EmailTokenID?.self, Instant?.self,
-                    String?.self, Int32?.self, Instant.self
+                    String?.self, Int32?.self, [UInt8]?.self, Instant.self
                 )
             )
             return PendingMail(
@@ -68,6 +70,7 @@ struct MailQueueRepository: Sendable {
                 at: at,
                 newAddress: newAddress,
                 recoveryCodesLeft: codesLeft,
+                ended: try ended.map { try EndedByDeletion(serialized: $0) },
                 uselessAfter: uselessAfter,
                 attempt: attempt
             )

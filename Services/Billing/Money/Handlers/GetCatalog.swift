@@ -15,9 +15,9 @@ struct GetCatalog: QueryHandler {
         let user = try context.requireUser()
         let now = clock.now()
         let offered = try await catalog.offered(at: now)
-        let foreign = offered.filter { $0.coins != nil }.flatMap(\.goods).filter { Good(rawValue: $0.good)?.currency == nil }
-        let single = Dictionary(foreign.map { ($0.good, $0.count) }) { min($0, $1) }.sorted { $0.key < $1.key }
-        let reasons = await useful.reasons(of: single.map { ($0.key, $0.value) }, for: user, context)
+        let priced = goods(of: offered.filter { $0.coins != nil })
+        let asked = priced.merging(goods(of: offered)) { priced, _ in priced }.sorted { $0.key < $1.key }
+        let checks = await useful.known(of: asked.map { ($0.key, $0.value) }, for: user, context)
         var items: [CatalogItem] = []
         for item in offered {
             var remaining: Int32?
@@ -25,9 +25,15 @@ struct GetCatalog: QueryHandler {
                 let bought = try await purchases.bought(item.item, by: user, since: now - .days(Int64(days)), purchases.database)
                 remaining = Catalogue.remaining(limit: limit, bought: bought)
             }
-            items.append(CatalogItem(item, base: offered.first { $0.item == item.comparedWith }, remaining: remaining))
-            if item.coins != nil { items[items.count - 1].refused = item.goods.lazy.compactMap { reasons[$0.good] }.first }
+            let base = offered.first { $0.item == item.comparedWith }
+            items.append(CatalogItem(item, base: base, remaining: remaining, checks: checks))
         }
         return Catalog(items: items, balances: try await wallets.balances(of: user))
+    }
+
+    /// What is kept by `streaks` of these items, each good with the smallest number that is sold.
+    private func goods(of items: [StoredItem]) -> [String: Int32] {
+        let foreign = items.flatMap(\.goods).filter { Good(rawValue: $0.good)?.currency == nil }
+        return Dictionary(foreign.map { ($0.good, $0.count) }) { min($0, $1) }
     }
 }

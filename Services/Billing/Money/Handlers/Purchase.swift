@@ -4,6 +4,7 @@ internal import Bus
 internal import Kernel
 internal import Outbox
 internal import ServiceRuntime
+internal import StreaksAPI
 
 /// BI-4: an item for coins. The coins and the purchase are one transaction; the reply comes when the goods are granted, or the coins are back.
 struct Purchase: MutationHandler {
@@ -22,31 +23,32 @@ struct Purchase: MutationHandler {
             request,
             completedBy: { begun in
                 let ended = try await purchases.end(of: begun.purchaseID, context: context)
-                return PurchaseReply(ended, balances: try await wallets.balances(of: user))
+                let checks = (try? judgement.get().byGood) ?? [:]
+                return PurchaseReply(ended, checks, balances: try await wallets.balances(of: user))
             },
-            { work in PurchaseReply(try await begin(request, by: user, judgement, work), balances: []) }
+            { work in PurchaseReply(try await begin(request, by: user, judgement, work), [:], balances: []) }
         )
     }
 
-    /// Why the goods would be of no use; nil: they would be.
+    /// What `streaks` says of the goods: whether they would be of use.
     private func judgement(of request: PurchaseRequest, by user: UserID, _ context: CallContext) async -> Result<
-        ServiceError?, any Error
+        [GoodCheck], any Error
     > {
         do {
             let now = purchases.work.now()
             guard let item = try await catalog.find(request.item, at: now, catalog.database), item.coins != nil else {
-                return .success(nil)
+                return .success([])
             }
             let quantity = request.quantity ?? 1
             let foreign = item.goods.filter { Good(rawValue: $0.good)?.currency == nil }.map { ($0.good, $0.count * quantity) }
-            return .success(try await useful.refusal(of: foreign, for: user, context))
+            return .success(try await useful.checks(of: foreign, for: user, context))
         } catch { return .failure(error) }
     }
 
     private func begin(
         _ request: PurchaseRequest,
         by user: UserID,
-        _ judgement: Result<ServiceError?, any Error>,
+        _ judgement: Result<[GoodCheck], any Error>,
         _ work: UnitOfWork
     ) async throws -> StoredPurchase {
         guard let item = try await catalog.find(request.item, at: work.now, work.sql) else { throw ServiceError.notFound("item") }
@@ -59,7 +61,7 @@ struct Purchase: MutationHandler {
             let bought = try await purchases.repository.bought(item.item, by: user, since: since, work.sql)
             guard bought + Int64(quantity) <= Int64(limit) else { throw ServiceError.purchaseLimit(limit, days) }
         }
-        if let refusal = try judgement.get() { throw refusal }
+        if let refusal = try judgement.get().refusal { throw refusal }
         let purchase = StoredPurchase(
             id: work.ids.make(),
             user: user,
@@ -86,13 +88,13 @@ struct Purchase: MutationHandler {
 }
 
 extension PurchaseReply {
-    fileprivate init(_ purchase: StoredPurchase, balances: [WalletBalance]) {
+    fileprivate init(_ purchase: StoredPurchase, _ checks: [String: GoodCheck], balances: [WalletBalance]) {
         self.init(
             purchaseID: purchase.id,
             item: purchase.item,
             quantity: purchase.quantity,
             coins: purchase.coins,
-            goods: purchase.goods.map { CatalogGood(good: $0.good, count: $0.count) },
+            goods: purchase.goods.map { CatalogGood($0.good, $0.count, checks[$0.good]) },
             balances: balances
         )
     }

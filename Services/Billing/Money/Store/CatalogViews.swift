@@ -1,6 +1,7 @@
 internal import BillingAPI
 internal import BillingDomain
 internal import Kernel
+internal import StreaksAPI
 
 extension CatalogItem {
     /// An item as a user sees it.
@@ -8,7 +9,8 @@ extension CatalogItem {
     /// - Parameters:
     ///   - base: what it is compared with.
     ///   - remaining: how many the user may still buy; nil without a limit.
-    init(_ item: StoredItem, base: StoredItem?, remaining: Int32?) {
+    ///   - checks: what `streaks` says of goods.
+    init(_ item: StoredItem, base: StoredItem?, remaining: Int32?, checks: [String: GoodCheck]) {
         var saving: Int32?
         if let price = item.price, let base = base?.price { saving = Catalogue.saving(of: price, against: base) }
         self.init(
@@ -20,13 +22,26 @@ extension CatalogItem {
             storeProduct: item.product,
             usdCents: item.cents,
             period: item.period,
-            goods: item.goods.map { CatalogGood(good: $0.good, count: $0.count) },
+            goods: item.goods.map { CatalogGood($0.good, $0.count, checks[$0.good]) },
             perks: item.perks,
             popular: item.isPopular,
             savingPercent: saving,
             remaining: remaining,
             availableUntil: item.validUntil,
+            refused: item.coins == nil ? nil : item.goods.lazy.compactMap { checks[$0.good]?.refused }.first,
             needsPremium: item.needsPremium
+        )
+    }
+}
+
+extension CatalogGood {
+    /// - Parameter check: what `streaks` says of it; nil when it is not its, or could not be asked.
+    init(_ good: String, _ count: Int32, _ check: GoodCheck?) {
+        self.init(
+            good: good,
+            count: count,
+            needsUse: check?.needsUse,
+            description: check?.needsUse == nil ? nil : check?.description
         )
     }
 }

@@ -41,7 +41,7 @@ public enum KeptPlace: Int32, CaseIterable, Hashable, Sendable {
     case streakAtRisk = 1
     case streakBroken = 2
     case dailyWindow = 4
-    /// Moderation, exports and receipts.
+    /// Moderation, exports, receipts and restored accounts.
     case account = 8
 }
 
@@ -60,7 +60,7 @@ extension NotificationKind {
         case .streakAtRisk, .streakReminder: .streakAtRisk
         case .streakBroken, .repairOffer: .streakBroken
         case .dailyWindow: .dailyWindow
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt: .account
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored: .account
         default: nil
         }
     }

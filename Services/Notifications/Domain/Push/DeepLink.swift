@@ -44,7 +44,7 @@ public enum DeepLink {
         case .milestone, .teamMilestone: return streak.map { "share-milestone/\($0)" } ?? "home"
         case .friendPosted, .dailyWindow, .windowClosing: return "home"
         case .friendRequest: return "friends?tab=requests"
-        case .friendAccepted: return "friends"
+        case .friendAccepted, .accountRestored: return "friends"
         case .moderationWarning, .reportUpdate, .test: return "notifications"
         case .exportReady, .purchaseReceipt: return "settings"
         }

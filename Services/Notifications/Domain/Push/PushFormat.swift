@@ -32,7 +32,7 @@ extension NotificationKind {
             .pauseEnded, .teamAtRisk, .teamBroken, .teamMilestone:
             .streaks
         case .friendRequest, .friendAccepted, .friendPosted, .nudge, .teamInvitation, .teamJoined: .social
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test: .account
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored, .test: .account
         }
     }
 
@@ -61,7 +61,7 @@ extension NotificationKind {
     /// - Parameter subject: the id of the streak, habit or friendship; nil: the kind alone, or for what must not be replaced the entry itself.
     public func collapseID(subject: String?, entry: String) -> String {
         switch self {
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt: "\(name):\(entry)"
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored: "\(name):\(entry)"
         default: subject.map { "\(name):\($0)" } ?? name
         }
     }

@@ -78,7 +78,7 @@ extension NotificationKind {
     public var usefulFor: Interval {
         switch self {
         case .friendRequest, .teamInvitation: .days(3)
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt: .days(7)
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored: .days(7)
         case .dailyWindow: .hours(2)
         case .windowClosing: .minutes(30)
         case .streakAtRisk, .teamAtRisk, .streakReminder: .hours(3)

@@ -51,7 +51,7 @@ extension NotificationKind {
         case .nudge: .nudges
         case .habitReminder: .habitReminders
         case .motivation: .motivation
-        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .test: nil
+        case .moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored, .test: nil
         }
     }
 }

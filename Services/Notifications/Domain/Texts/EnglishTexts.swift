@@ -12,6 +12,7 @@ enum EnglishTexts: Texts {
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
         case .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
+        case .accountRestored: return restored(values)
         case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
             .motivation:
             return account(kind, values)
@@ -36,6 +37,11 @@ enum EnglishTexts: Texts {
         case (.milestone, let wording):
             let end = wording == Wording.earnsToken ? "You earned a recovery token." : "Share your achievement!"
             return NotificationText("🔥 \(streak)!", "You and \(name) hit \(counted(values.count, "day", "days"))! \(end)")
+        case (.streakBroken, Wording.accountDeleted):
+            return NotificationText(
+                "🔥 Your \(streak) has ended",
+                "The account that you kept it with was deleted. You did nothing wrong."
+            )
         case (.streakBroken, let wording):
             let end =
                 switch wording {
@@ -103,6 +109,10 @@ enum EnglishTexts: Texts {
         case .teamBroken: return NotificationText("💔 \(team)", "The team's \(streak) ended. Start a new one today!")
         default: return NotificationText("🎉 \(team)", "The team reached a \(streak)!")
         }
+    }
+
+    private static func restored(_ values: NotificationValues) -> NotificationText {
+        NotificationText("👋 Your account is back", EndedItems.inEnglish(values.ended))
     }
 
     private static func account(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {

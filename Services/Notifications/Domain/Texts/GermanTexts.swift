@@ -13,6 +13,7 @@ enum GermanTexts: Texts {
         case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
         case .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer, .pauseEnded: return solo(kind, values)
         case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
+        case .accountRestored: return restored(values)
         case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test, .habitReminder, .streakReminder,
             .motivation:
             return account(kind, values)
@@ -43,6 +44,11 @@ enum GermanTexts: Texts {
             return NotificationText(
                 "🔥 \(streak)!",
                 "Du und \(name) habt \(counted(values.count, "Tag", "Tage")) geschafft! \(end)"
+            )
+        case (.streakBroken, Wording.accountDeleted):
+            return NotificationText(
+                "🔥 Dein \(streak) ist zu Ende",
+                "Das Konto, mit dem du ihn hattest, wurde gelöscht. Du hast nichts falsch gemacht."
             )
         case (.streakBroken, let wording):
             let end =
@@ -114,6 +120,10 @@ enum GermanTexts: Texts {
         case .teamBroken: return NotificationText("💔 \(team)", "Der \(streak) des Teams ist zu Ende. Beginnt heute einen neuen!")
         default: return NotificationText("🎉 \(team)", "Das Team hat einen \(streak) erreicht!")
         }
+    }
+
+    private static func restored(_ values: NotificationValues) -> NotificationText {
+        NotificationText("👋 Dein Konto ist wieder da", EndedItems.inGerman(values.ended))
     }
 
     private static func account(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {

@@ -87,6 +87,17 @@ struct NotificationHandlers: Sendable {
                 let values = NotificationValues(wording: event.isFinal ? Wording.isFinal : 0, count: event.count)
                 return Self.both(event.userAID, event.userBID, .streakBroken, streak: event.streakID) { _ in values }
             },
+            // Names no user: so it is right also when the account is restored, and says nothing that the deletion hides (AU-7).
+            EventHandler(StreakEnded.self, in: batch) { event, _ in
+                guard let deleted = event.deletedUserID, event.count > 0 else { return [] }
+                let new = NewNotification(
+                    user: deleted == event.userAID ? event.userBID : event.userAID,
+                    kind: .streakBroken,
+                    values: NotificationValues(wording: Wording.accountDeleted, count: event.count),
+                    streak: event.streakID
+                )
+                return [NotificationDraft(new)]
+            },
             EventHandler(StreakRestored.self, in: batch) { event, _ in
                 let values = NotificationValues(count: event.count)
                 return Self.both(event.userAID, event.userBID, .streakRecovered, streak: event.streakID) { _ in values }

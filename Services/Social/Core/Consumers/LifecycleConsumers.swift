@@ -8,21 +8,28 @@ internal import SocialAPI
 enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountDeleted.self) { event, work in
-            try await end(event.userID, work)
+            let ended = try await end(event.userID, work)
+            guard let deletedAt = event.deletedAt else { return }
+            try await EndedTies.note(ended, .friendships, of: event.userID, deletedAt: deletedAt, work.sql)
         }
     ]
 
-    static func end(_ user: UserID, _ work: UnitOfWork) async throws {
-        for (id, low, high) in try await FriendshipEnds.endAll(of: user, now: work.now, work.sql) {
+    /// Ends the friendships and requests of a user whose account is deleted. - Returns: how many friendships.
+    @discardableResult
+    static func end(_ user: UserID, _ work: UnitOfWork) async throws -> Int {
+        let ended = try await FriendshipEnds.endAll(of: user, now: work.now, work.sql)
+        for (id, low, high) in ended {
             try await work.emit(
                 FriendshipEnded(
                     friendshipID: id,
                     userAID: low,
                     userBID: high,
-                    endedAt: work.now
+                    endedAt: work.now,
+                    deletedUserID: user
                 )
             )
         }
         try await Mutations.deleteReplies(to: user, work.sql)
+        return ended.count
     }
 }

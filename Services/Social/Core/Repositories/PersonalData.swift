@@ -3,7 +3,7 @@ internal import ServiceRuntime
 
 extension PersonalData {
     /// The social graph. Other users appear in the export with their ids only.
-    static let core = PersonalData([friendship, block]) { _ in
+    static let core = PersonalData([friendship, block, endedTies]) { _ in
         // A request that was under way at the deletion may have left something since.
         ErasureSteps(before: { user, work in try await LifecycleConsumers.end(user, work) })
     }
@@ -42,6 +42,17 @@ extension PersonalData {
             PersonalExport("blocks", [.value("block_id", "id"), .value("user_id", "blocked"), .value("since", "changed_at")]) {
                 "blocker = \($0) AND active"
             }
+        ]
+    )
+
+    private static let endedTies = PersonalTable(
+        "ended_ties",
+        users: ["user_id": .delete],
+        exports: [
+            PersonalExport(
+                "ended_with_account",
+                [.value("what", "CASE kind WHEN 1 THEN 'friendships' ELSE 'circles' END"), "deleted_at", "amount"]
+            ) { "user_id = \($0)" }
         ]
     )
 }

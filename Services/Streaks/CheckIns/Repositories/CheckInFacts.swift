@@ -3,6 +3,7 @@ internal import Kernel
 internal import Replicas
 internal import StreaksAPI
 internal import StreaksCore
+internal import StreaksDomain
 
 /// What a report is recorded by, beside the streak: read by one statement, with the lock of the streak.
 struct CheckInFacts: Sendable {
@@ -13,6 +14,8 @@ struct CheckInFacts: Sendable {
     let stepsGoal: Int32?
     let isPremium: Bool
     let isBoosted: Bool
+    /// Shields in the stock.
+    let shields: Int32
     let lastCheckIn: CheckedInDate?
     /// From this date on, `entry` knows what there is.
     private let firstDate: CalendarDate
@@ -21,7 +24,8 @@ struct CheckInFacts: Sendable {
     static func query(of user: UserID, receivedAt: Instant, now: Instant) -> Query {
         """
         SELECT \(firstDate(receivedAt)), \(TrackingRepository.stepsGoal(of: user)), \(EntitlementReplica.isPremium(user, now: now)),
-            \(Boosters.isActive(user, at: now)), \(TrackingRepository.recent(of: user, from: firstDate(receivedAt)))
+            \(Boosters.isActive(user, at: now)), \(GoodsStock.countOf(.shield, of: user)),
+            \(TrackingRepository.recent(of: user, from: firstDate(receivedAt)))
         """
     }
 
@@ -31,8 +35,9 @@ struct CheckInFacts: Sendable {
         stepsGoal = try row.get(at: 1)
         isPremium = try row.get(at: 2)
         isBoosted = try row.get(at: 3)
-        lastCheckIn = try TrackingRepository.lastCheckIn(row, at: 4)
-        entries = try TrackingRepository.entries(rows, at: 6)
+        shields = try row.get(at: 4)
+        lastCheckIn = try TrackingRepository.lastCheckIn(row, at: 5)
+        entries = try TrackingRepository.entries(rows, at: 7)
     }
 
     /// Whether the entry of a date is known, or that there is none.

@@ -21,6 +21,7 @@ struct AccountConsumers: Sendable {
             },
             EventHandler(AccountRestored.self) { event, work in
                 try await writer.reopen(of: event.userID, work)
+                try EndedAccountRepository.dropMarks(of: event.userID, work.sql)
             },
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .suspend || event.action == .ban else { return }
@@ -81,13 +82,14 @@ struct AccountConsumers: Sendable {
     /// Ends every streak of a user, broken by no one. A team goes on without them.
     ///
     /// - Parameters:
-    ///   - instant: when the account was deleted: of the teams' date it is the end of, they are no members. nil: now.
+    ///   - instant: when the account was deleted: streaks end then, however late the event is handled, and of the teams' date it is the end
+    ///     of, they are no members. nil: now.
     ///   - canComeBack: those of one person go on when the account is restored (`StreakWriter.reopen`).
     func endAll(of user: UserID, at instant: Instant? = nil, canComeBack: Bool = false, _ work: UnitOfWork) async throws {
         let kinds = StreakKind.allCases
         let shared = try await store.unendedIDs(of: user, kinds: kinds.filter(\.hasChangingMembers), work.sql)
         let fixed = try await store.unendedIDs(of: user, kinds: kinds.filter { !$0.hasChangingMembers }, work.sql)
-        try await end(fixed, canComeBack: canComeBack, work)
+        try await end(fixed, .endWithAccount(of: user, at: instant ?? work.now), canComeBack: canComeBack, work)
         let teams = try await store.lock(shared, work.sql)
         for outcome in try await writer.apply(.leave(user, at: instant), toEach: teams, work) { _ = try outcome.get() }
     }
@@ -102,15 +104,16 @@ struct AccountConsumers: Sendable {
         // Of an account that was deleted before.
         try await EndedAccountRepository.forget(user, work.sql)
         // Read again by `end`: what the first change has emitted must not be emitted twice.
-        try await end(changes.filter { $0.change.state.status == .active }.map(\.row.id), work)
+        try await end(changes.filter { $0.change.state.status == .active }.map(\.row.id), .end, work)
     }
 
     /// Ends streaks together: the totals of a user are counted once, however many they are.
-    private func end(_ streaks: [StreakID], canComeBack: Bool = false, _ work: UnitOfWork) async throws {
+    private func end(_ streaks: [StreakID], _ command: StreakCommand, canComeBack: Bool = false, _ work: UnitOfWork) async throws
+    {
         let stored = try await store.lock(streaks, work.sql)
         if canComeBack {
             try EndedAccountRepository.keepKeys(of: stored.filter { $0.row.kind.isOfOnePerson }.map(\.row.id), work.sql)
         }
-        for outcome in try await writer.apply(.end, toEach: stored, work) { _ = try outcome.get() }
+        for outcome in try await writer.apply(command, toEach: stored, work) { _ = try outcome.get() }
     }
 }

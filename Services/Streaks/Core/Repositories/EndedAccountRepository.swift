@@ -1,9 +1,10 @@
-internal import Database
-internal import Kernel
+package import Database
+package import Kernel
 internal import StreaksDomain
 
-/// Streaks that ended with their user's account remember what identified them, so that they can go on when it is restored (AU-7).
-enum EndedAccountRepository {
+/// Streaks that ended with a user's account (AU-7): those of one person remember what identified them, so that they can go on when it is
+/// restored; those with others are marked, so that their number can be said then.
+package enum EndedAccountRepository {
     /// Remembers the keys of streaks that are about to end with an account.
     static func keepKeys(of streaks: [StreakID], _ sql: Transaction) throws {
         guard !streaks.isEmpty else { return }
@@ -43,5 +44,39 @@ enum EndedAccountRepository {
     static func forget(_ user: UserID, _ sql: Transaction) async throws {
         let ids = try await streaks(of: user, sql)
         if !ids.isEmpty { try sql.enqueue("UPDATE streak SET key_until_deletion = NULL WHERE id = ANY(\(ids))") }
+    }
+
+    /// Marks those of these streaks with others that ran until they ended with an account.
+    static func mark(_ changes: [PlannedChange], _ sql: Transaction) throws {
+        let ended = changes.compactMap { change -> (streak: StreakID, user: UserID)? in
+            guard change.change.endedCount > 0, !change.row.kind.isOfOnePerson else { return nil }
+            return change.deletedUser.map { (change.row.id, $0) }
+        }
+        guard !ended.isEmpty else { return }
+        try sql.enqueue(
+            """
+            UPDATE streak SET ended_with = new.user_id FROM unnest(\(ended.map(\.streak)), \(ended.map(\.user))) AS new (id, user_id)
+            WHERE streak.id = new.id
+            """
+        )
+    }
+
+    /// How many streaks with friends ran until they ended with the account of a user, since it was last restored.
+    ///
+    /// - Returns: nil while one of them has not ended.
+    package static func mutualCount(of user: UserID, _ database: Database) async throws -> Int32? {
+        let ended = StreakState.Status.ended.stored
+        let mutual = MemberRepository.rows(
+            of: user,
+            "kind = \(StreakKind.mutual.rawValue) AND (status <> \(ended) OR ended_with = \(user))"
+        )
+        let statuses = try await database.query("SELECT status FROM (\(mutual)) AS mine").map { try $0.decode(as: Int32.self) }
+        return statuses.allSatisfy { $0 == ended } ? Int32(clamping: statuses.count) : nil
+    }
+
+    /// The account was restored: which streaks ended with it is not asked any more.
+    static func dropMarks(of user: UserID, _ sql: Transaction) throws {
+        let marked = MemberRepository.rows(of: user, "ended_with = \(user)")
+        try sql.enqueue("UPDATE streak SET ended_with = NULL WHERE id IN (SELECT id FROM (\(marked)) AS mine)")
     }
 }

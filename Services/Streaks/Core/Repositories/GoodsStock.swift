@@ -6,7 +6,7 @@ package import StreaksDomain
 /// own lock.
 ///
 /// Freezes are not kept here: they are in the hand of the check-in streak at once. What is here of them, or of repairs, are credits: what was
-/// paid for and could not be applied.
+/// paid for and could not be applied. Shields are here only until they protect the check-in streak (`BoughtShield`).
 package enum GoodsStock {
     /// Adds goods. A purged user gets none.
     package static func give(_ good: StreakGood, _ count: Int32 = 1, to user: UserID, _ sql: Transaction) async throws {
@@ -27,6 +27,11 @@ package enum GoodsStock {
         try await sql.execute(
             "UPDATE goods_stock SET count = count - 1 WHERE user_id = \(user) AND good = \(good.rawValue) AND count > 0"
         ) > 0
+    }
+
+    /// How many a user has, for another statement.
+    package static func countOf(_ good: StreakGood, of user: UserID) -> Query {
+        "coalesce((SELECT count FROM goods_stock WHERE user_id = \(user) AND good = \(good.rawValue)), 0)"
     }
 
     /// How many a user has.

@@ -79,6 +79,7 @@ extension LedgerRepository {
             INSERT INTO streak_protection (streak_id, kind, held_at, held_until, operation_id)
             SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.1.kind.rawValue)), \(new.map(\.1.at)), \(new.map(\.1.until)),
                 \(new.map(\.1.id)))
+            ON CONFLICT (streak_id, operation_id) DO UPDATE SET held_until = EXCLUDED.held_until
             """
         )
     }
@@ -142,6 +143,7 @@ struct LedgerEntries: Sendable {
     var freezesByHand: [StreakLedger.ManualFreeze] = []
     /// New ones, and those whose end was moved.
     var pauses: [StreakLedger.Pause] = []
+    /// New ones, and those that were taken back.
     var protections: [StreakLedger.Protection] = []
     var joined: [(user: UserID, at: Instant)] = []
     var left: [(user: UserID, at: Instant)] = []

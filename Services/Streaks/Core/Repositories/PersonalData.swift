@@ -46,7 +46,10 @@ extension PersonalData {
 
     private static let streak = PersonalTable(
         "streak",
-        users: ["broken_by": sharedHistory, "broken_off_by": sharedHistory, "members": .erased(by: "the copy of streak_member")],
+        users: [
+            "broken_by": sharedHistory, "broken_off_by": sharedHistory, "ended_with": sharedHistory,
+            "members": .erased(by: "the copy of streak_member"),
+        ],
         references: ["id"]
     )
 

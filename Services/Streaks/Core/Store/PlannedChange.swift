@@ -13,6 +13,8 @@ package struct PlannedChange: Sendable {
     package let now: Instant
     /// The streak has just begun.
     package let isStart: Bool
+    /// The user with whose account the streak ended (AU-7); nil when it did not, or ended otherwise.
+    package let deletedUser: UserID?
     /// The contribution that it recorded; nil when it recorded none.
     package let contribution: StreakLedger.Contribution?
     /// Whether the contribution came inside its author's window (PW-3); nil where that is not asked.
@@ -46,6 +48,7 @@ package struct PlannedChange: Sendable {
         now = max(instant, row.settledAt)
         isStart = false
         change = try stored.ledger.applying(command, policy, at: now, settledAt: row.settledAt)
+        deletedUser = if case .endWithAccount(let user, _) = command { user } else { nil }
         entries = LedgerEntries(of: row.id, from: stored.ledger, to: change.ledger, operation: operation)
         contribution = entries.contributions.first
         // It moves on once a month's dates lie behind it. A ledger that had to be loaded whole replaces it.
@@ -58,7 +61,7 @@ package struct PlannedChange: Sendable {
 
     /// A streak that has just begun.
     init(start stored: StoredStreak, _ state: StreakState, operation: OperationID) {
-        (row, now, isStart, contribution) = (stored.row, state.asOf, true, nil)
+        (row, now, isStart, deletedUser, contribution) = (stored.row, state.asOf, true, nil, nil)
         change = StreakChange(ledger: stored.ledger, before: state, state: state, effects: [], creditedTo: nil)
         var empty = stored.ledger
         (empty.freezeGrants, empty.pauses) = ([], [])
@@ -66,6 +69,8 @@ package struct PlannedChange: Sendable {
         (newCheckpoint, dropsCheckpoint) = (nil, false)
     }
 
+    /// The insurances and shields that it added to the ledger, and those that it took back: they end now.
+    package var protections: [StreakLedger.Protection] { entries.protections }
     /// The freezes that it brought into hand, or took out of it.
     package var grants: [StreakLedger.FreezeGrant] { entries.grants }
     /// It runs now and did not before.

@@ -31,7 +31,7 @@ extension StreakWriter {
         preparing prepare: () async throws -> Void = {}
     ) async throws -> StoredStreak {
         // Two first activities at once: the second one waits, and finds the streak of the first.
-        try await work.sql.lock(named: "solo \(kind.rawValue) \(user)")
+        try await lockBeginning(kind, of: user, work)
         if let found = try await lockedSolo(kind, of: user, work) { return found }
         if let back = try await reopen(of: user, kind: kind, work).first { return back }
         try await prepare()
@@ -44,6 +44,11 @@ extension StreakWriter {
         try await start(new, work)
         guard let begun = try await lockedSolo(kind, of: user, work) else { throw ServiceError.internal }
         return begun
+    }
+
+    /// Waits for a streak of a user's solo kind that begins in another transaction, and lets none begin until this one ends.
+    func lockBeginning(_ kind: StreakKind, of user: UserID, _ work: UnitOfWork) async throws {
+        try await work.sql.lock(named: "solo \(kind.rawValue) \(user)")
     }
 
     /// Lets streaks that ended with the account of a user go on, because it was restored (AU-7): as if they had never ended. What was missed

@@ -11,12 +11,14 @@ internal import Wire
 /// statement for all of them.
 package struct StreakWriter: Sendable {
     package let store: StreakStore
+    /// When a shield that was bought begins to protect.
+    package let boughtShield: BoughtShield
     private let extensions: StreakExtensions
 
     /// Writes to the store in the service's schema.
-    package init(database: Database, _ extensions: StreakExtensions) {
+    package init(database: Database, _ extensions: StreakExtensions, boughtShield: BoughtShield = .armed) {
         store = StreakStore(database: database, policies: extensions.policies)
-        self.extensions = extensions
+        (self.extensions, self.boughtShield) = (extensions, boughtShield)
     }
 
     /// The rules of a kind.
@@ -292,6 +294,7 @@ package struct StreakWriter: Sendable {
                 ? nil : change.change.ledger.brokenOff.map { (change.row.id, $0) }
         }
         try StreakRepository.store(brokenOff, work.sql)
+        try EndedAccountRepository.mark(changes, work.sql)
         try CheckpointRepository.store(
             changes.compactMap { change in change.newCheckpoint.map { (change.row.id, $0) } },
             work.sql

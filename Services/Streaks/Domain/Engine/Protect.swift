@@ -24,10 +24,14 @@ extension FoldPass {
         return heldProtections(at: over).first { $0.at < over }.map { .protected($0.kind, $0.id) }
     }
 
-    /// What is held and valid at an instant: what expires first is spent first.
+    /// What is held and valid at an instant: what expires first is spent first. Each is spent on one break; of several shields the others
+    /// stay for the next ones.
     func heldProtections(at instant: Instant) -> [StreakLedger.Protection] {
         guard !ledger.protections.isEmpty else { return [] }
-        func expiry(_ protection: StreakLedger.Protection) -> Int64 { protection.until?.microseconds ?? .max }
+        // A shield ends only when its purchase is refunded: that changes nothing in what was spent before.
+        func expiry(_ protection: StreakLedger.Protection) -> Int64 {
+            protection.kind == .shield ? .max : protection.until?.microseconds ?? .max
+        }
         return ledger.protections.filter { held in
             held.at <= instant && held.until.map { instant < $0 } ?? true && !running.spentProtections.contains(held.id)
         }.sorted { (expiry($0), $0.at.microseconds, $0.id) < (expiry($1), $1.at.microseconds, $1.id) }
@@ -53,5 +57,15 @@ extension StreakLedger {
         try late(receivedAt, policy, state) { ledger, instant in
             ledger.protections.append(Protection(kind: kind, at: instant, until: until, id: id))
         }
+    }
+
+    /// Shields of a purchase that was refunded end now (BI-5), those that came last first. Spent ones stay spent.
+    mutating func takeShields(_ count: Int, _ state: StreakState) throws(ServiceError) {
+        guard endedAt == nil else { throw .notActive }
+        let held = Set(state.protections.filter { $0.kind == .shield }.suffix(max(0, count)).map(\.id))
+        guard held.count == count else {
+            throw ServiceError(.failedPrecondition, "NO_SHIELDS_AVAILABLE", "You have no shields left.")
+        }
+        for index in protections.indices where held.contains(protections[index].id) { protections[index].until = state.asOf }
     }
 }

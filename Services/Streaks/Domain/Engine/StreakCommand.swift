@@ -36,6 +36,9 @@ public enum StreakCommand: Hashable, Sendable {
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
     /// this id already. `receivedAt`: see `happenedAt`.
     case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
+    /// So many shields that are held leave, because their purchase was refunded (BI-5): from now on they protect nothing. Refused with
+    /// `NO_SHIELDS_AVAILABLE` when fewer are unspent.
+    case takeShields(Int)
     /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the
     /// circle; see `happenedAt`.
     case join(UserID, ZoneHistory, at: Instant? = nil)
@@ -58,8 +61,10 @@ public enum StreakCommand: Hashable, Sendable {
     case archive
     /// Today counts again. Nothing happens when it is not in the archive.
     case unarchive
-    /// The friendship or an account has ended (SO-4, AU-7).
+    /// The friendship has ended (SO-4).
     case end
+    /// The account of a participant was deleted, at an instant (AU-7); see `happenedAt`.
+    case endWithAccount(of: UserID, at: Instant)
     /// The account that the streak has ended with is restored (AU-7): the streak goes on as if it had not ended, and what was missed
     /// meanwhile is settled. Nothing happens when it has not ended.
     case reopen
@@ -70,7 +75,7 @@ public enum StreakCommand: Hashable, Sendable {
 }
 
 extension StreakCommand {
-    /// When a contribution, a pause or a protection was received, or a circle was joined or left. It is written as of then, unless the
+    /// When a contribution, a pause or a protection was received, a circle was joined or left, or an account deleted. It is written as of then, unless the
     /// streak was settled later: what has come before midnight and is written after it must not show a break that never was (SD-1,
     /// SD-4). Where one was shown already it is undone (SD-6). nil: it is written as of now.
     public var happenedAt: Instant? {
@@ -80,6 +85,7 @@ extension StreakCommand {
         case .protect(_, _, _, let receivedAt): receivedAt
         case .join(_, _, let joinedAt): joinedAt
         case .leave(_, let leftAt): leftAt
+        case .endWithAccount(_, let deletedAt): deletedAt
         default: nil
         }
     }
@@ -118,6 +124,19 @@ public struct StreakChange: Hashable, Sendable {
 }
 
 extension StreakChange {
+    /// What the streak counted when this change ended it; 0 when it did not end it, and when a break had ended the run before.
+    public var endedCount: Int {
+        guard before.status != .ended, state.status == .ended else { return 0 }
+        let isRunning = effects.reduce(before.status == .active) { isRunning, effect in
+            switch effect {
+            case .broken: false
+            case .restored: true
+            default: isRunning
+            }
+        }
+        return isRunning ? state.count : 0
+    }
+
     /// The effects without what this change itself takes back. A late contribution that is the first look after midnight spends a
     /// freeze or a protection on its date and gives it back at once: where uses are kept, there was none. Events say both.
     public var lastingEffects: [StreakEffect] {
@@ -143,7 +162,7 @@ extension StreakLedger {
     ///   `RECOVERY_ALREADY_USED`, `RECOVERY_WINDOW_EXPIRED`, `PAUSE_NOT_ALLOWED`, `ALREADY_PAUSED`, `PAUSE_TOO_LONG`,
     ///   `PAUSE_NEEDS_CHECK_IN`, `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `FREEZE_TOO_LATE`, `MAX_FREEZES_REACHED`,
     ///   `STREAK_TOO_SHORT`, `REPAIR_WINDOW_EXPIRED`, `REPAIR_COOLDOWN_ACTIVE`, `DATE_NOT_MISSED`, `RUNS_DO_NOT_JOIN`,
-    ///   `PROTECTION_NOT_ALLOWED`, `NO_HABIT`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
+    ///   `PROTECTION_NOT_ALLOWED`, `NO_SHIELDS_AVAILABLE`, `NO_HABIT`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
     ///   command touches what the checkpoint hides.
     public func applying(
         _ command: StreakCommand,
@@ -207,6 +226,7 @@ extension StreakLedger {
         case .fill(let date, let user, let id): try fill(date, user, id, policy, settled)
         case .protect(let kind, let until, let id, let receivedAt):
             try protect(kind, until: until, id, receivedAt: receivedAt ?? now, policy, settled)
+        case .takeShields(let count): try takeShields(count, settled)
         case .join(let user, let zones, let joinedAt): try join(user, zones, at: joinedAt ?? now, policy, settled)
         case .leave(let user, let leftAt): try leave(user, at: leftAt ?? now, policy, settled)
         case .changePlan(let user, let isPremium, let until, let since):
@@ -219,7 +239,7 @@ extension StreakLedger {
         case .archive: try archive(policy, settled)
         case .unarchive: try unarchive(policy, settled)
         case .edit: break
-        case .end: if endedAt == nil { endedAt = now }
+        case .end, .endWithAccount: if endedAt == nil { endedAt = now }
         case .reopen: endedAt = nil
         case .settle: break
         }

@@ -27,13 +27,30 @@ public enum PowerUp {
         }
     }
 
-    public static func text(_ good: StreakGood) -> String {
+    /// Whether it helps only after its owner has used it.
+    ///
+    /// - Parameter armsShields: whether a shield protects from its purchase on.
+    public static func needsUse(_ good: StreakGood, armsShields: Bool) -> Bool {
+        switch good {
+        case .freeze: false
+        case .shield: !armsShields
+        case .repair, .restore, .insurance, .timeMachine, .doubleDay, .boosterOfXP: true
+        }
+    }
+
+    /// What it does, in one sentence.
+    ///
+    /// - Parameter armsShields: as for `needsUse`.
+    public static func text(_ good: StreakGood, armsShields: Bool) -> String {
         switch good {
         case .freeze: "Keeps a missed date of your check-in streak."
         case .repair: "Repairs your check-in streak within a day of its break."
         case .restore: "Brings a broken streak back within a day of its break."
         case .insurance: "Undoes a break of one typed streak within 7 days, once."
-        case .shield: "Covers the next break of your check-in streak."
+        case .shield:
+            armsShields
+                ? "Covers the next break of your check-in streak, from its purchase or your next check-in on."
+                : "Covers the next break of your check-in streak once you have used it."
         case .timeMachine: "Fills one missed date of the last 7 days."
         case .doubleDay: "Twice the coins for a day."
         case .boosterOfXP: "Half as many XP again for 7 days."

@@ -99,11 +99,11 @@ public enum Badge: String, CaseIterable, Hashable, Sendable {
         return allCases.filter { badge in badge.count.map { before < $0 && $0 <= after } ?? false }
     }
 
-    /// Whether a check-in for a date may have brought a badge of no count: at the end of a month or late, with freezes spent or given back, and in
-    /// long runs.
-    public static func mayBeSpecial(_ effects: [StreakEffect], on date: CalendarDate) -> Bool {
-        // A month before may have become whole, whose last dates were excused.
-        if date == PerfectPeriods.month(of: date).upperBound || date.components.day <= 7 { return true }
+    /// Whether a check-in may have brought a badge of no count: by a month that it completed, with freezes spent or given back, and in long runs.
+    ///
+    /// - Parameter completed: the weeks and months that it completed.
+    public static func mayBeSpecial(_ effects: [StreakEffect], completed: [PerfectPeriods.Period]) -> Bool {
+        if completed.contains(where: { $0.kind == .month }) { return true }
         return effects.contains { effect in
             switch effect {
             case .freezeSpent, .freezeReturned, .restored: true

@@ -2,6 +2,7 @@ internal import Kernel
 internal import Outbox
 internal import SocialAPI
 internal import StreaksCore
+internal import StreaksDomain
 
 /// Friendships begin and end streaks (SO-2, SO-4).
 struct FriendshipConsumers: Sendable {
@@ -24,8 +25,10 @@ struct FriendshipConsumers: Sendable {
                 try await StartRepository.noteEnd(of: friendship, at: work.now, work.sql)
                 // None when a later friendship's streak has started already: that has ended it (`MutualStarts`).
                 let streaks = try await StartRepository.streaks(of: friendship, work.sql)
+                let command: StreakCommand =
+                    event.deletedUserID.map { .endWithAccount(of: $0, at: event.endedAt ?? work.now) } ?? .end
                 for stored in try await writer.store.lock(streaks, work.sql) where stored.row.status != .ended {
-                    try await writer.apply(.end, to: stored, work)
+                    try await writer.apply(command, to: stored, work)
                 }
             },
         ]

@@ -8,10 +8,12 @@ internal import StreaksDomain
 /// What the caller holds, has at work, and has used.
 struct ListPowerUps: QueryHandler {
     let database: Database
+    let boughtShield: BoughtShield
     private static let mostShown = 50
 
     func handle(_: ListPowerUpsRequest, _ context: CallContext) async throws -> ListPowerUpsReply {
         let user = try context.requireUser()
+        let armsShields = boughtShield == .armed
         let stock = try await GoodsStock.all(of: user, database)
         let active = try await PowerUpRepository.list(of: user, isActive: true, limit: 200, database)
         let used = try await PowerUpRepository.list(of: user, isActive: false, limit: Self.mostShown, database)
@@ -20,8 +22,9 @@ struct ListPowerUps: QueryHandler {
                 HeldPowerUp(
                     good: good.rawValue,
                     title: PowerUp.title(good),
-                    description: PowerUp.text(good),
-                    count: stock[good] ?? 0
+                    description: PowerUp.text(good, armsShields: armsShields),
+                    count: stock[good] ?? 0,
+                    needsUse: PowerUp.needsUse(good, armsShields: armsShields)
                 )
             },
             active: active.map { UsedPowerUp($0) },

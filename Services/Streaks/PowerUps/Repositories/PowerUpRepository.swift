@@ -37,6 +37,18 @@ enum PowerUpRepository {
         )
     }
 
+    /// An insurance or a shield that is held since now; one that is known ends as this says.
+    static func store(_ held: StoredPowerUp, _ sql: Transaction) throws {
+        try sql.enqueue(
+            """
+            INSERT INTO power_up (id, user_id, good, kind, state, used_at, held_until, due_at)
+            VALUES (\(held.id), \(held.user), \(held.good.rawValue), \(held.kind?.rawValue), \(held.state.rawValue),
+                \(held.usedAt), \(held.until), \(held.dueAt))
+            ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, held_until = EXCLUDED.held_until
+            """
+        )
+    }
+
     /// Each has kept this date.
     static func setUsed(_ dates: [OperationID: CalendarDate], _ sql: Transaction) throws {
         guard !dates.isEmpty else { return }
