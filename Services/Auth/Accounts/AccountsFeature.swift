@@ -75,8 +75,8 @@ package enum AccountsFeature {
                         Migration(version: 2, name: "admin_actions", sql: PackageResources.V0002_admin_actions_sql),
                         Migration(version: 3, name: "second_factor", sql: PackageResources.V0003_second_factor_sql),
                         Migration(version: 4, name: "recovery_code_mail", sql: PackageResources.V0004_recovery_code_mail_sql),
-                        Migration(version: 5, name: "apple_token", sql: PackageResources.V0005_apple_token_sql),
                         Migration(version: 5, name: "ended_in_mail", sql: PackageResources.V0005_ended_in_mail_sql),
+                        Migration(version: 6, name: "apple_token", sql: PackageResources.V0006_apple_token_sql),
                     ]
                 )
             ],

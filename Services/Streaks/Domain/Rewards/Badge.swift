@@ -1,5 +1,3 @@
-public import Kernel
-
 /// What a user can earn once, for ever, with streaks of their own (CI-5). The raw value is the one in SQL and in the API and never changes.
 public enum Badge: String, CaseIterable, Hashable, Sendable {
     case freshStart = "fresh_start"
