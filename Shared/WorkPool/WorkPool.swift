@@ -22,7 +22,9 @@ public struct WorkShare: Hashable, Sendable {
         }
     }
 
+    /// Whose work it is.
     public var owner: String
+    /// How long it can wait.
     public var purpose: Purpose
 
     /// The share of one person, or of one client who is not known.

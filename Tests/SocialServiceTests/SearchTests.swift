@@ -39,7 +39,7 @@ struct SearchTests {
             try await know(world, 3, "x1", "Maria Anna", email: "maria@example.org")
             try await know(world, 4, "x2", "Johanna", email: "annex@example.org")
             try await know(world, 5, "joanne", "Jo")
-            #expect(try await world.search(me, "ann") == ["ann", "x1", "annabel", "joanne", "x2"])
+            #expect(try await world.search(me, "ann") == ["ann", "x1", "annabel", "x2", "joanne"])
             #expect(try await world.search(me, "  @ANNA ") == ["x1", "annabel", "x2"])
             #expect(try await world.search(me, "an") == ["ann", "x1", "annabel"], "two letters find beginnings only")
             #expect(try await world.search(me, " Maria@Example.org") == ["x1"])
@@ -63,7 +63,7 @@ struct SearchTests {
             try await know(world, 2, "x2", "Мария")
             try await know(world, 3, "x3", "日本太郎")
             #expect(try await world.search(me, "éLO") == ["x1"])
-            for typed in ["elodie", "E\u{301}lodie", "lodie gros"] {
+            for typed in ["elodie", "E\u{301}lodie", "lodie gro"] {
                 #expect(try await world.search(me, typed) == ["x1"], "\(typed)")
             }
             try await know(world, 4, "x4", "Zoe\u{308} Straße")

@@ -40,6 +40,9 @@ struct AcceptGate {
         return true
     }
 
+    /// Whether more wait, and one has to go before the socket is asked again.
+    var needsRoom: Bool { isWaiting && !isShut && open >= most }
+
     /// No more connections.
     mutating func shut() { isShut = true }
 
@@ -81,7 +84,7 @@ final class AcceptGateHandler: ChannelDuplexHandler {
         connection.closeFuture.whenComplete { _ in
             loop.execute {
                 let (handler, context) = bound.value
-                if handler.gate.closed(id) { context.read() }
+                if handler.gate.closed(id) { context.read() } else if handler.gate.needsRoom { handler.makeRoom() }
                 handler.closeIfPossible(context)
             }
         }

@@ -18,8 +18,8 @@ final class Idleness: Sendable {
     }
 }
 
-/// Which connections go when there are too many of one client's, or of all: those that have been idle longest, so that nobody who only opens
-/// connections keeps others out (D22).
+/// Which connections go when there are too many of one client's, or of all: those that have been idle longest, so that a client that only opens
+/// connections keeps no other out (D22).
 final class ConnectionShares: Sendable {
     private struct Entry {
         let channel: any Channel

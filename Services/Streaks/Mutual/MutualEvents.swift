@@ -44,6 +44,17 @@ package struct MutualEvents: StreakKindEvents {
         return events
     }
 
+    private func ended(_ instant: Instant, _ row: MutualRow, _ change: PlannedChange) -> StreakEnded {
+        StreakEnded(
+            streakID: row.id,
+            userAID: row.a,
+            userBID: row.b,
+            endedAt: instant,
+            count: Int32(change.change.endedCount),
+            deletedUserID: change.deletedUser
+        )
+    }
+
     /// nil for what `SnapCounted` says already, and for what mutual streaks do not have: freezes, and covers that no member paid for.
     private func event(_ effect: StreakEffect, _ row: MutualRow, _ change: PlannedChange) throws -> (any Event)? {
         let state = change.change.state
@@ -105,15 +116,7 @@ package struct MutualEvents: StreakKindEvents {
                 date: date,
                 returnedAt: state.asOf
             )
-        case .ended(let at):
-            return StreakEnded(
-                streakID: row.id,
-                userAID: row.a,
-                userBID: row.b,
-                endedAt: at,
-                count: Int32(change.change.endedCount),
-                deletedUserID: change.deletedUser
-            )
+        case .ended(let at): return ended(at, row, change)
         case .completed, .recovered, .tokenReturned: return nil
         // What mutual streaks do not have.
         case .freezeSpent, .freezeReturned, .freezeEarned, .freeDateUsed, .freeDateReturned, .repaired, .filled, .coverReturned,

@@ -13,7 +13,7 @@ struct AppleAccounts: Sendable {
     /// The account that the Apple user had before, the one it may be linked to, or `new`.
     ///
     /// - Throws: `EMAIL_TAKEN` when another account has the e-mail and may not be linked; `INVALID_APPLE_TOKEN` for a token that has signed
-    ///   somebody in before: one that was stolen after it was used is worth nothing.
+    ///   a user in before: one that was stolen after it was used is worth nothing.
     func account(of identity: AppleVerifier.Identity, new: Account, _ work: UnitOfWork) async throws -> UserID {
         let token = identity.token
         let expiry = token.expiresAt + AppleToken.clockTolerance

@@ -1,4 +1,4 @@
--- Identity tokens of Apple's that have signed somebody in: each does so once (AU-5). Until they expire.
+-- Identity tokens of Apple's that have signed a user in: each does so once (AU-5). Until they expire.
 CREATE TABLE apple_token_use (
     -- SHA-256 of the token.
     token_hash bytea PRIMARY KEY,

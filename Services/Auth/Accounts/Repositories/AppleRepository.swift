@@ -47,7 +47,7 @@ struct AppleRepository: Sendable {
         )
     }
 
-    /// Notes that a token has signed somebody in, and deletes some that have expired.
+    /// Notes that a token has signed a user in, and deletes some that have expired.
     ///
     /// - Returns: false when it has before.
     func use(token hash: [UInt8], until expiry: Instant, now: Instant, _ sql: Transaction) async throws -> Bool {

@@ -8,6 +8,7 @@ actor AppleStandIn {
     private static let keyID = "test-environment"
     private static let lifetime: Int64 = 600
     private var made: RSA.PrivateKey?
+    private var tokens = 0
 
     /// Who signs in.
     struct Person: Sendable {
@@ -32,12 +33,13 @@ actor AppleStandIn {
     ///
     /// - Throws: `CryptographyError`: without memory or randomness.
     func token(for person: Person, now: Instant) throws -> String {
+        tokens += 1
         var claims: [String: JSON] = [
             "iss": .text("https://appleid.apple.com"), "aud": .text(Self.app), "sub": .text(person.subject),
             "iat": .whole(now.seconds), "exp": .whole(now.seconds + Self.lifetime), "auth_time": .whole(now.seconds),
             "nonce_supported": .flag(true),
             // Apple never makes the same token twice, and each signs in once.
-            "c_hash": .text(String(UInt64.random(in: 0...UInt64.max), radix: 36)),
+            "c_hash": .text("\(now.microseconds) \(tokens)"),
         ]
         if let nonce = person.nonce { claims["nonce"] = .text(nonce) }
         if let email = person.email {
