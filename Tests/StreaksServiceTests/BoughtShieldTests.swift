@@ -104,7 +104,7 @@ struct BoughtShieldTests {
             let held = try await shields.held()
             #expect(held.count == 0 && !held.needsUse && held.description.contains("from its purchase"))
             #expect(try await shields.list().active.map(\.good) == ["shield"])
-            // Who uses it all the same is told so, and nothing is spent.
+            // A use all the same says so, and nothing is spent.
             #expect(await refusal { try await shields.use() }?.reason == "POWER_UP_ALREADY_ACTIVE")
             life.clock.advance(by: .days(1))
             #expect(try await life.status().streakSafe)

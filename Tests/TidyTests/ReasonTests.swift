@@ -10,7 +10,6 @@ struct ReasonTests {
     private static let unseen: [String: String] = [
         "LEDGER_TOO_SHORT": "the writer loads more and tries again",
         "DATABASE_RIGHTS": "ends a program at its start",
-        "NO_SHIELDS_AVAILABLE": "a refund takes no more shields than are held",
         "NO_HABIT": "commands of habits are applied to habits only",
         "OPERATION_CONFLICT": "one operation id with two requests: the services that call never do that",
         "KEY_CONFLICT": "blob keys are made by the services",

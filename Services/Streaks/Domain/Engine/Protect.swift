@@ -59,13 +59,10 @@ extension StreakLedger {
         }
     }
 
-    /// Shields of a purchase that was refunded end now (BI-5), those that came last first. Spent ones stay spent.
+    /// Shields of a purchase that was refunded end now (BI-5), those that came last first: at most as many as are unspent.
     mutating func takeShields(_ count: Int, _ state: StreakState) throws(ServiceError) {
         guard endedAt == nil else { throw .notActive }
         let held = Set(state.protections.filter { $0.kind == .shield }.suffix(max(0, count)).map(\.id))
-        guard held.count == count else {
-            throw ServiceError(.failedPrecondition, "NO_SHIELDS_AVAILABLE", "You have no shields left.")
-        }
         for index in protections.indices where held.contains(protections[index].id) { protections[index].until = state.asOf }
     }
 }

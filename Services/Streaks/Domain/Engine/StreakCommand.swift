@@ -36,8 +36,8 @@ public enum StreakCommand: Hashable, Sendable {
     /// An insurance or a shield is held from now on, until `until` (excluded; nil: until it is spent). Nothing happens when the ledger has
     /// this id already. `receivedAt`: see `happenedAt`.
     case protect(StreakLedger.Protection.Kind, until: Instant?, id: OperationID, receivedAt: Instant? = nil)
-    /// So many shields that are held leave, because their purchase was refunded (BI-5): from now on they protect nothing. Refused with
-    /// `NO_SHIELDS_AVAILABLE` when fewer are unspent.
+    /// So many shields that are held leave, because their purchase was refunded (BI-5): from now on they protect nothing. Spent ones stay
+    /// spent; when fewer are unspent, those leave.
     case takeShields(Int)
     /// A user becomes a member of a team, from the next date on (TS-4). Nothing happens when they are one. `at`: when they joined the
     /// circle; see `happenedAt`.
@@ -162,7 +162,7 @@ extension StreakLedger {
     ///   `RECOVERY_ALREADY_USED`, `RECOVERY_WINDOW_EXPIRED`, `PAUSE_NOT_ALLOWED`, `ALREADY_PAUSED`, `PAUSE_TOO_LONG`,
     ///   `PAUSE_NEEDS_CHECK_IN`, `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `FREEZE_TOO_LATE`, `MAX_FREEZES_REACHED`,
     ///   `STREAK_TOO_SHORT`, `REPAIR_WINDOW_EXPIRED`, `REPAIR_COOLDOWN_ACTIVE`, `DATE_NOT_MISSED`, `RUNS_DO_NOT_JOIN`,
-    ///   `PROTECTION_NOT_ALLOWED`, `NO_SHIELDS_AVAILABLE`, `NO_HABIT`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
+    ///   `PROTECTION_NOT_ALLOWED`, `NO_HABIT`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
     ///   command touches what the checkpoint hides.
     public func applying(
         _ command: StreakCommand,
