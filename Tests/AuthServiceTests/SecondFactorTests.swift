@@ -271,9 +271,9 @@ import Testing
         let refresh = "{\"refresh_token\":\"\(before.refreshToken)\"}"
         #expect(try await world.call("POST", "/api/auth/refresh", refresh).code == "INVALID_REFRESH_TOKEN")
         // An Apple user with the same verified address would be linked to the account.
-        let claims = Claims(email: email).json(world.now())
+        let claims = Claims(email: email)
         func apple(_ code: String?) async throws -> APIReply {
-            let identity = try world.apple.token(claims)
+            let identity = try world.apple.token(claims.json(world.now()))
             let code = code.map { ",\"code\":\"\($0)\"" } ?? ""
             return try await world.call("POST", "/api/auth/apple", "{\"identity_token\":\"\(identity)\"\(code)}")
         }

@@ -1,3 +1,4 @@
+import Database
 import Kernel
 import StreaksAPI
 import StreaksDomain
@@ -72,13 +73,12 @@ import Testing
             let (first, now) = (Push.habit(1, 1, "Read"), world.clock.now())
             try await world.push([first])
             try await world.of(UserID(high: 7, low: 7)).push([Push.habit(1, 1, "Read")])
-            try await world.database.execute(
-                """
+            let many: Query = """
                 INSERT INTO habit_sync_change (user_id, change_id, outcome, answered_at)
                 SELECT \(world.user), gen_random_uuid(), 1, \(now)::timestamptz + make_interval(secs => n / 1000.0)
                 FROM generate_series(1, \(SyncRepository.mostAnswers)) AS n
                 """
-            )
+            _ = try await world.database.withSession(statementTimeout: .minutes(2)) { session in try await session.execute(many) }
             world.clock.advance(by: .hours(1))
             #expect(try await world.push([first, Push.habit(2, 2, "Walk")]).answers.count == 2)
             let counts = try await world.database.query(

@@ -7,10 +7,9 @@ CREATE FUNCTION search_key(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALL
     SELECT regexp_replace(normalize(lower(name), NFKD), '[\u0300-\u036F]', '', 'g')
 $$;
 
-CREATE TEMPORARY TABLE changed_person ON COMMIT DROP AS
-    SELECT user_id, username, display_name, email FROM search_person WHERE search_key(display_name) <> lower(display_name);
-DELETE FROM search_term t USING changed_person p CROSS JOIN LATERAL search_terms(p.username, p.display_name, p.email) AS gone
-    WHERE t.kind = gone.kind AND t.term = gone.term AND t.user_id = p.user_id;
+DELETE FROM search_term t USING search_person p CROSS JOIN LATERAL search_terms(p.username, p.display_name, p.email) AS gone
+    WHERE search_key(p.display_name) <> lower(p.display_name)
+        AND t.kind = gone.kind AND t.term = gone.term AND t.user_id = p.user_id;
 
 CREATE OR REPLACE FUNCTION search_terms(username text, display_name text, email text) RETURNS TABLE (kind smallint, term text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -27,4 +26,5 @@ $$;
 
 INSERT INTO search_term (kind, term, user_id)
     SELECT t.kind, t.term, p.user_id
-    FROM changed_person p CROSS JOIN LATERAL search_terms(p.username, p.display_name, p.email) AS t;
+    FROM search_person p CROSS JOIN LATERAL search_terms(p.username, p.display_name, p.email) AS t
+    WHERE search_key(p.display_name) <> lower(p.display_name);
