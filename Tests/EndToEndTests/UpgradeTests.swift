@@ -55,6 +55,8 @@ struct UpgradeTests {
         case "/api/users/me/calendar": difference.hasPrefix(".days[")
         // A milestone that was paid is not promised again.
         case "/api/streaks/typed": difference.contains(".next_milestone.")
+        // A bought shield protects without being used.
+        case "/api/streaks/power-ups": difference.contains("Covers the next break of your check-in streak.")
         default: false
         }
     }
