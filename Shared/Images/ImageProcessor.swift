@@ -63,7 +63,7 @@ public final class ImageProcessor: Sendable {
 
     /// The renditions of an upload in memory.
     ///
-    /// - Parameter share: whose it is, and how long it can wait: one person's uploads hold up nobody else's (D22).
+    /// - Parameter share: whose it is, and how long it can wait: one person's uploads do not hold up those of others (D22).
     /// - Throws: `UNSUPPORTED_IMAGE_TYPE`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`; `UNAVAILABLE` when too many images wait;
     ///   `CancellationError`; `INTERNAL` when libvips is not installed.
     public func renditions(of bytes: [UInt8], for share: WorkShare? = nil) async throws -> Renditions {

@@ -7,7 +7,7 @@ private import Synchronization
 public struct WorkShare: Hashable, Sendable {
     /// Where several wait, eight urgent ones come to two usual and one patient.
     public enum Purpose: TurnPurpose {
-        /// Somebody's streak depends on it.
+        /// A user's streak depends on it.
         case urgent
         case usual
         /// It never takes all threads: one stays for the others.

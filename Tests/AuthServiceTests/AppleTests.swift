@@ -122,7 +122,7 @@ import Testing
         for held in ["my nonce", hash, hash.uppercased()] {
             var claims = Claims()
             claims.nonce = held
-            // In its plain form whoever has the token would know it.
+            // In its plain form a thief of the token would know it.
             let status = held == "my nonce" ? 401 : 200
             #expect(try await signIn(world, claims, more: ",\"nonce\":\"my nonce\"").status == status, "\(held)")
             #expect(try await signIn(world, claims, more: ",\"nonce\":\"another\"").code == "INVALID_APPLE_TOKEN")

@@ -33,7 +33,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test func `when all may not hold more, the longest idle make room: nobody is shut out by who only opens connections`()
+    @Test func `when all may not hold more, the longest idle make room: one that only opens shuts no other out`()
         async throws
     {
         let gateway = try await EchoGateway(["http.max-connections": "30", "http.address-rate": "10000"])

@@ -43,7 +43,7 @@ struct SearchTests {
             #expect(try await world.search(me, "  @ANNA ") == ["x1", "annabel", "x2"])
             #expect(try await world.search(me, "an") == ["ann", "x1", "annabel"], "two letters find beginnings only")
             #expect(try await world.search(me, " Maria@Example.org") == ["x1"])
-            // An address whose beginnings found somebody could be read letter by letter.
+            // An address whose beginnings found a user could be read letter by letter.
             let address = "maria@example.org"
             for length in 6..<address.count {
                 #expect(try await world.search(me, String(address.prefix(length))) == [], "\(length)")

@@ -72,7 +72,12 @@ import Testing
         try await withHabits { world in
             let first = Push.habit(1, 1, "Read")
             try await world.push([first])
-            try await world.of(UserID(high: 7, low: 7)).push([Push.habit(1, 1, "Read")])
+            try await world.database.execute(
+                """
+                INSERT INTO habit_sync_change (user_id, change_id, outcome, answered_at)
+                SELECT \(UserID(high: 7, low: 7)), change_id, outcome, answered_at FROM habit_sync_change
+                """
+            )
             let many: Query = """
                 INSERT INTO habit_sync_change (user_id, change_id, outcome, answered_at)
                 SELECT \(world.user), gen_random_uuid(), 1, first.at + n * interval '1 millisecond'

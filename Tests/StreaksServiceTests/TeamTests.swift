@@ -198,7 +198,7 @@ struct TeamTests {
             world.clock.set(moment("2026-05-02T20:00:00Z"))
             try await teams.checkIn(ann, Self.circle)
             try await teams.reach("2026-05-03T07:00:00Z")
-            // Whoever comes first saves the date before; an own check-in counts for its own date as well.
+            // The member who comes first saves the date before; an own check-in counts for its own date as well.
             if isFirst {
                 #expect(try await teams.checkIn(cem, Self.circle).date == day("2026-05-02"))
                 try await teams.ownCheckIn(cem, "2026-05-03")

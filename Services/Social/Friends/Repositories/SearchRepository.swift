@@ -39,7 +39,7 @@ struct SearchRepository: Sendable {
     }
 
     /// Users whom `user` may find, best first: this very username, names that begin with it, this very e-mail address, names that contain it.
-    /// Of an address no part finds anybody: it could be guessed letter by letter.
+    /// Of an address no part finds a user: it could be guessed letter by letter.
     ///
     /// Each part reads the index in order and stops when it has enough, so the work is bounded by the limit and by the users who block
     /// or are blocked, never by how many match. The candidates are more than the limit because a user may be found by several names.
