@@ -225,7 +225,7 @@ public final class GatewayHost: Program {
             inAll: memory,
             share: try settings.get(GatewaySettings.addressRate) > 0 ? memory / 8 : memory,
             timeout: .seconds(try settings.get(GatewaySettings.headTimeout)),
-            client: { peer in addresses.holder(of: peer?.ipAddress.flatMap { IPAddress($0) }) }
+            client: { addresses.holder(of: $0?.ip) }
         )
     }
 
@@ -265,9 +265,7 @@ public final class GatewayHost: Program {
         }
         let share =
             try settings.get(GatewaySettings.addressRate) > 0 ? try settings.get(GatewaySettings.addressConnections) : most
-        let shares = ConnectionShares(share: share) { [addresses = responder.addresses] peer in
-            addresses.holder(of: peer?.ipAddress.flatMap { IPAddress($0) })
-        }
+        let shares = ConnectionShares(share: share) { [addresses = responder.addresses] in addresses.holder(of: $0?.ip) }
         let listener = HTTPListener(channel, most: most, shares, logger: logger)
         let port: Int
         do { port = try await listener.listen(on: place) } catch {

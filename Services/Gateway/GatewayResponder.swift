@@ -82,7 +82,7 @@ final class GatewayResponder: Sendable {
     private static let mostQuickBytes = 16 << 10
 
     private func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
-        let peer = request.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        let peer = request.remoteAddress?.ip
         let client = addresses.client(peer: peer, forwardedFor: request.headers["X-Forwarded-For"])
         var course = Course(client: client, match: match, isWhole: request.body.isWhole || !request.hasBody)
         var response = await reply(to: request, &course)

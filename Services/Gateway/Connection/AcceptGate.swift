@@ -68,7 +68,7 @@ final class AcceptGateHandler: ChannelDuplexHandler {
     private var gate: AcceptGate
     private let makeRoom: () -> Void
 
-    /// - Parameter makeRoom: called when more wait than may be served.
+    /// - Parameter makeRoom: called when no more may be accepted until one closes.
     init(_ gate: AcceptGate, makeRoom: @escaping () -> Void) { (self.gate, self.makeRoom) = (gate, makeRoom) }
 
     func read(context: ChannelHandlerContext) {

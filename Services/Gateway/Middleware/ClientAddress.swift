@@ -1,4 +1,5 @@
 internal import Kernel
+internal import NIOCore
 internal import Runtime
 
 /// Where a request comes from: the other end of the connection, or what a trusted proxy says was at the other end of its own (AU-12).
@@ -34,6 +35,11 @@ struct ClientAddresses: Sendable {
     func holder(of peer: IPAddress?) -> IPAddress? { peer.flatMap { isTrusted($0) ? nil : $0.site } }
 
     private func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
+}
+
+extension SocketAddress {
+    /// Its IP address; nil for a socket of another kind.
+    var ip: IPAddress? { ipAddress.flatMap { IPAddress($0) } }
 }
 
 extension IPAddress {
