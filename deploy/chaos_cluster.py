@@ -412,7 +412,8 @@ backend gateways
             values |= {"BLOB_FOLDER": self.folder / "blobs", "MEDIA_SIGNING_KEY": self.passwords["signing"]}
         if name == "auth":
             values |= {
-                "AUTH_KEY_FOLDER": self.folder / "token-keys", "AUTH_REFRESH_SECRET": self.passwords["refresh"], "AUTH_BCRYPT_COST": 4}
+                "AUTH_KEY_FOLDER": self.folder / "token-keys", "AUTH_REFRESH_SECRET": self.passwords["refresh"], "AUTH_BCRYPT_COST": 4,
+                "AUTH_ADDRESS_REGISTRATIONS": 0, "AUTH_REGISTRATIONS": 0}
         if name == "notifications":
             values["NOTIFICATIONS_MAIL_FOLDER"] = self.folder / "mail"
         if name == "gateway":

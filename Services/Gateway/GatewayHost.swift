@@ -81,20 +81,29 @@ public final class GatewayHost: Program {
         let place = try place()
         let zones = try ZoneDataWatch(settings, logger: logger, metrics: metrics)
         let tracer = try Tracer(settings, service: "gateway", logger: logger, metrics: metrics)
+        var broker = try BusConfiguration(settings, name: "gateway")
+        broker.sealer = try Sealer(settings, logger)
         let bus = try await BusConnection.waiting(
-            try BusConfiguration(settings, name: "gateway"),
+            broker,
             logger: logger,
             metrics: metrics,
             tracer: tracer
         )
         let services = try settings.get(GatewaySettings.services).settingEntries
+        let publicKeys = try settings.get(ServiceKeySettings.publicKeys)
         let catalog = ServiceCatalog(
             bus: bus,
             expected: services,
             logger: logger,
+            rules: try GatewayRules.routes(settings),
+            keys: publicKeys,
             cache: descriptors,
             fingerprints: settings.fingerprints
         )
+        catalog.show(in: metrics)
+        if publicKeys.isEmpty {
+            logger.warning("descriptors and signing keys are not checked: service.public-keys is not set")
+        }
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
         let feed = RevocationFeed(bus: bus, revocations: revocations, logger: logger)
@@ -109,7 +118,14 @@ public final class GatewayHost: Program {
         )
         let authenticator = Authenticator(verifier: verifier, revocations: revocations)
         let responder = try await makeResponder(bus, catalog, authenticator, health, tracer)
-        let keys = KeyRefresher(bus: bus, catalog: catalog, verifier: verifier, logger: logger)
+        let keys = KeyRefresher(
+            bus: bus,
+            catalog: catalog,
+            verifier: verifier,
+            service: try settings.get(GatewaySettings.tokenService),
+            keys: publicKeys,
+            logger: logger
+        )
         parts.withLock { parts in
             parts.bus = bus
             parts.health = health
@@ -205,6 +221,7 @@ public final class GatewayHost: Program {
                 addressRate: try settings.get(GatewaySettings.addressRate)
             ),
             crossOrigin: crossOrigin,
+            contentPolicy: try ContentPolicy(settings),
             bodyTimeout: bodyTimeout,
             streams: StreamHub(
                 bus: bus,

@@ -25,6 +25,8 @@ final class GatewayResponder: Sendable {
     let addresses: ClientAddresses
     let limits: RateLimits
     let crossOrigin: CrossOrigin
+    /// Of pages and files of services.
+    let contentPolicy: ContentPolicy
     let bodyTimeout: Duration
     let streams: StreamHub
 
@@ -42,6 +44,7 @@ final class GatewayResponder: Sendable {
         addresses: ClientAddresses,
         limits: RateLimits,
         crossOrigin: CrossOrigin,
+        contentPolicy: ContentPolicy,
         bodyTimeout: Duration,
         streams: StreamHub
     ) {
@@ -58,6 +61,7 @@ final class GatewayResponder: Sendable {
         self.addresses = addresses
         self.limits = limits
         self.crossOrigin = crossOrigin
+        self.contentPolicy = contentPolicy
         self.bodyTimeout = bodyTimeout
         self.streams = streams
     }
@@ -87,6 +91,8 @@ final class GatewayResponder: Sendable {
         var course = Course(client: client, match: match, isWhole: request.body.isWhole || !request.hasBody)
         var response = await reply(to: request, &course)
         response.forbidStoring(to: request, of: course.route)
+        // A browser takes no reply for anything but what its type says.
+        response.headers[field: "X-Content-Type-Options"] = "nosniff"
         crossOrigin.addHeaders(to: &response.headers, for: request.headers[field: "Origin"])
         return response
     }
@@ -158,10 +164,10 @@ final class GatewayResponder: Sendable {
         case .found(let route, let path): return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
             try requireAllRoutes()
-            return exchange.methodNotAllowed(allow)
+            return exchange.methodNotAllowed(allow, near: slip(request))
         case .notFound:
             try requireAllRoutes()
-            throw ServiceError.noRoute
+            throw ServiceError.unknownRoute(near: near(request))
         case .malformed: throw ServiceError(.invalidArgument, "MALFORMED_PATH", "The path is not percent-encoded correctly.")
         }
     }
@@ -174,6 +180,28 @@ final class GatewayResponder: Sendable {
     /// A gateway that has just started may not have every service's routes yet: path and method may well exist.
     private func requireAllRoutes() throws(ServiceError) {
         guard catalog.knows(own.health.expected) else { throw .unavailable("Not every service has been found yet.") }
+    }
+
+    /// The route that was probably meant by a path that has none.
+    private func near(_ request: HTTPRequest) -> String? {
+        let path = "/" + request.path.split(separator: "/").joined(separator: "/")
+        if path != request.path, let method = own.methods(of: path)?.first { return "\(method) \(path)" }
+        return catalog.routes.suggestion(method: request.method.rawValue, path: request.path)
+    }
+
+    /// The route that was probably meant by a path that only another has.
+    private func slip(_ request: HTTPRequest) -> String? {
+        catalog.routes.suggestion(method: request.method.rawValue, path: request.path, isSlip: true)
+    }
+
+    /// A refusal of what the path has in the place of an id says which route was probably meant.
+    private func explained(_ error: ServiceError, _ route: Route, _ request: HTTPRequest) -> ServiceError {
+        guard error.reason == "VALIDATION_ERROR", !route.pathFields.isEmpty,
+            error.details.contains(where: { route.pathFields.contains($0.field) }), let meant = slip(request)
+        else { return error }
+        var error = error
+        error.message += " Did you mean \(meant)?"
+        return error
     }
 
     /// The methods that a path takes; nil when there is no such path.
@@ -196,7 +224,7 @@ final class GatewayResponder: Sendable {
         if !route.policy.unlimited { try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost)) }
         if route.policy.stream != nil, let caller {
             // Fields and parameters that there are none of.
-            _ = try await body(of: request, route, path)
+            _ = try await body(of: request, route, path).request()
             guard limiter.arrived(&course.place) else { throw busy() }
             return try await streams.respond(to: request, route, caller, exchange, course.client)
         }
@@ -204,7 +232,7 @@ final class GatewayResponder: Sendable {
         let idempotencyKey = try Self.idempotencyKey(request)
         let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
         var deadline = SystemClock.now() + budget
-        let body: [UInt8]
+        let body: RequestReading
         var blob: BlobReference?
         if !route.policy.uploads.isEmpty, !route.takesJSON || UploadReceiver.isForm(request) {
             (body, blob) = try await uploads.receive(request, for: route, path)
@@ -229,7 +257,7 @@ final class GatewayResponder: Sendable {
             guard limiter.arrived(&course.place) else { throw busy() }
             reply = try await bus.callRaw(
                 subject: route.subject,
-                body: body,
+                body: try await whole(body, route, context).request(),
                 context: context,
                 idempotent: route.policy.idempotent,
                 honoursKeys: honoursKeys
@@ -238,31 +266,43 @@ final class GatewayResponder: Sendable {
             // Maybe no handler has seen the upload, or none is there. A client that asks again sends the bytes again; one that has hung up
             // (no `ServiceError`) does not, so the service is left to finish.
             if let blob { await uploads.discard(blob) }
-            throw error
+            throw explained(error, route, request).asSeenByClients(route.subject, logger)
         }
         let took = (ContinuousClock.now - started) / .milliseconds(1)
         let output = try route.reply.transcode(reply, requestID: exchange.requestID, took: Int64(took))
-        return try await send(output, of: route, request, exchange)
+        return try await send(output, route.status(of: reply), of: route, request, exchange)
     }
 
-    /// The request message of a route without an upload.
-    private func body(of request: HTTPRequest, _ route: Route, _ path: PathValues) async throws -> [UInt8] {
+    /// A request with all that is wrong with it (PF-2): the rules of its fields are the service's.
+    private func whole(_ reading: RequestReading, _ route: Route, _ context: CallContext) async -> RequestReading {
+        guard reading.mayHideProblems else { return reading }
+        var reading = reading
+        let context = context.child(timeout: Self.longestQuestion)
+        reading.add(await bus.problems(subject: route.subject, body: reading.message, context: context))
+        return reading
+    }
+
+    /// For what else is wrong with a request a client does not wait longer.
+    private static let longestQuestion = Interval.seconds(2)
+
+    /// The request of a route without an upload.
+    private func body(of request: HTTPRequest, _ route: Route, _ path: PathValues) async throws -> RequestReading {
         let query = request.query ?? ""
         guard let raw = route.policy.raw else {
             let body = try await JSONBody.collect(request, within: bodyTimeout)
-            return try route.request.transcode(body: body, path: path, query: query)
+            return try route.request.read(body: body, path: path, query: query)
         }
         let body = try await JSONBody.collectRaw(request, atMost: Int(raw.maxBytes), within: bodyTimeout)
-        return try route.request.transcode(raw: body, header: { request.headers[field: $0] }, path: path, query: query)
+        return try route.request.read(raw: body, header: { request.headers[field: $0] }, path: path, query: query)
     }
 
     private func send(
         _ output: ReplyOutput,
+        _ success: Int,
         of route: Route,
         _ request: HTTPRequest,
         _ exchange: Exchange
     ) async throws -> HTTPResponse {
-        let success = Int(route.policy.successStatus)
         var response: HTTPResponse
         switch output {
         case .json(let bytes): return exchange.response(status: success, contentType: Exchange.json, bytes: bytes)
@@ -274,6 +314,10 @@ final class GatewayResponder: Sendable {
             response = HTTPResponse(.found, ["Location": location, "X-Request-Id": exchange.requestID])
         }
         for header in route.policy.body?.headers ?? [] { response.headers[field: header.name] = header.value }
+        if case .raw = output {
+            let declared = response.headers[field: "Content-Security-Policy"]
+            response.headers[field: "Content-Security-Policy"] = contentPolicy.header(for: declared)
+        }
         return response
     }
 

@@ -1,4 +1,6 @@
 internal import BlobConfiguration
+internal import Bus
+internal import Logging
 public import Runtime
 
 /// What an operator can set on the gateway beyond what every executable has.
@@ -98,6 +100,32 @@ public enum GatewaySettings {
         help: "Services that must answer before /readyz says so, separated by commas."
     )
 
+    /// Seals principals (D23).
+    static let sealKeys = Setting<String>(
+        "gateway.seal-keys",
+        default: nil,
+        isSecret: true,
+        help:
+            "Keys with which principals are sealed, one for each service that has one (seal.key): auth:KEY social:KEY, with spaces, commas "
+            + "or lines between them."
+    )
+
+    static let tokenService = Setting(
+        "gateway.token-service",
+        default: "auth",
+        help: "The service that signs access tokens: only its keys verify them, and only it may have /.well-known/jwks.json."
+    )
+    static let webhookAuthorization = Setting(
+        "gateway.webhook-authorization",
+        default: "billing:/api/webhooks/revenuecat",
+        help: "Webhooks whose Authorization header the service gets, service:path, separated by commas; it goes to no other path."
+    )
+    static let pageScripts = Setting(
+        "gateway.page-scripts",
+        default: "sha256-xsYjMU63/GCVtKE/U40pIeljaCgte6lUJ9qxzQLAq28=",
+        help: "Hashes of the scripts that pages of services may run (Content-Security-Policy), separated by commas."
+    )
+
     static let readyTimeout = Setting(
         "gateway.ready-timeout",
         default: 10,
@@ -110,6 +138,21 @@ public enum GatewaySettings {
         BlobSettings.all + [
             port, host, idleTimeout, headTimeout, headMemory, bodyTimeout, maxConnections, addressConnections, maxStreams,
             maxInFlight,
-            trustedProxies, corsOrigins, userRate, addressRate, services, drainTimeout, readyTimeout,
+            trustedProxies, corsOrigins, userRate, addressRate, services, drainTimeout, readyTimeout, sealKeys,
+            tokenService, webhookAuthorization, pageScripts, ServiceKeySettings.publicKeys,
         ]
+}
+
+extension Sealer {
+    /// What a gateway seals principals with; nil without keys, which is said in its log: services that have one then refuse its requests.
+    ///
+    /// - Throws: `Settings.Invalid` for keys that are none.
+    init?(_ settings: Settings, _ logger: Logger) throws {
+        let setting = GatewaySettings.sealKeys
+        guard let keys = try settings.find(setting) else {
+            logger.warning("principals are sent without a seal: \(setting.argument) is not set")
+            return nil
+        }
+        do { try self.init(keys) } catch { throw setting.invalid(error.message) }
+    }
 }

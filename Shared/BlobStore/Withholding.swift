@@ -7,12 +7,25 @@ public import Kernel
 /// of a key names the owner: `snaps/<owner>/2026-01-02/<id>/display.jpg`. The marker is `withheld/<owner>`, or
 /// `hidden/<owner>/<viewer>` for one viewer. A blob that shows several users belongs to each of them,
 /// `cards/<owner>_<owner>/<id>.png`, and is served while none of them is withheld.
+///
+/// What one picture has is closed by a marker of its own, `closed/<owner>/<folder>/<rest of the path>`, for pictures that lie in a folder of theirs
+/// (`BlobKey.closing`). Links that were made for the owner by name, or for moderators, open it all the same.
 extension BlobStore {
     /// Stops serving the blobs of an owner; a repeat changes nothing.
     public func withhold(_ owner: UserID) async throws { try await put(try marker(of: "\(owner)"), [UInt8(ascii: "1")]) }
 
     /// Serves them again; changes nothing for an owner who is not withheld.
     public func release(_ owner: UserID) async throws { try await delete(try marker(of: "\(owner)")) }
+
+    /// Stops serving all that lies in the folder of this blob; a repeat changes nothing. Nothing happens for a blob that has no such folder.
+    public func close(folderOf key: BlobKey) async throws {
+        if let marker = try key.closing { try await put(marker, [UInt8(ascii: "1")]) }
+    }
+
+    /// Serves it again; changes nothing for what is not closed.
+    public func reopen(folderOf key: BlobKey) async throws {
+        if let marker = try key.closing { try await delete(marker) }
+    }
 
     /// Stops serving the blobs of an owner through links that were made for one viewer.
     ///
@@ -34,7 +47,7 @@ extension BlobStore {
         try await delete(try marker(of: "\(owner)", from: viewer))
     }
 
-    /// Whether this blob must not be served, because an owner is withheld. The markers themselves are never served.
+    /// Whether this blob must not be served, because an owner is withheld or it is closed. The markers themselves are never served.
     ///
     /// - Parameters:
     ///   - viewer: the user the link was made for; nil: any user.
@@ -42,7 +55,9 @@ extension BlobStore {
     public func isWithheld(_ key: BlobKey, from viewer: UserID? = nil, expires: Instant? = nil) async throws -> Bool {
         let segments = key.description.split(separator: "/", maxSplits: 2)
         guard segments.count > 1 else { return false }
-        if segments[0] == "withheld" || segments[0] == "hidden" { return true }
+        if ["withheld", "hidden", "closed"].contains(segments[0]) { return true }
+        let opensClosed = viewer.map { $0 == .moderators || $0.description == segments[1] } ?? false
+        if !opensClosed, let closing = try key.closing, try await info(of: closing) != nil { return true }
         for owner in segments[1].split(separator: "_") {
             if try await info(of: try marker(of: owner)) != nil { return true }
             if let viewer, try await isHidden(owner, from: viewer, expires) { return true }
@@ -68,4 +83,24 @@ extension BlobStore {
     }
 
     private func marker(of owner: some StringProtocol) throws -> BlobKey { try BlobKey("withheld/\(owner)") }
+}
+
+extension UserID {
+    /// The viewer of the links of moderators, who look at what was reported (SO-9). No user has this id.
+    public static var moderators: UserID { UserID(high: 0, low: 0) }
+}
+
+extension BlobKey {
+    /// The folders whose pictures are closed one by one: each picture has a folder of its own below them.
+    private static let closable: Set<String> = ["snaps", "posts"]
+
+    /// The marker by which the folder of this blob is closed; nil for blobs that cannot be closed.
+    public var closing: BlobKey? {
+        get throws {
+            let segments = description.split(separator: "/")
+            guard segments.count > 3, let folder = segments.first, Self.closable.contains(String(folder)) else { return nil }
+            let rest = segments.dropFirst(2).dropLast().joined(separator: "/")
+            return try BlobKey("closed/\(segments[1])/\(folder)/\(rest)")
+        }
+    }
 }

@@ -49,6 +49,8 @@ public struct BusConfiguration: Sendable {
     /// The prefix of subjects for replies: `_INBOX` or below it, because services reply nowhere else. Each user of the broker has
     /// its own, so that no user can read another's replies (D9).
     public var inboxPrefix: String
+    /// Seals the principals of what is called; nil for services, which pass on what they got.
+    public var sealer: Sealer?
     /// TLS, if the broker requires it.
     public var tls: TLS?
     /// How long `connect` keeps trying. Once connected, it reconnects without limit. Default 30 s.

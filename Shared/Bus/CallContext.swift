@@ -16,6 +16,10 @@ public struct CallContext: Sendable {
     public var keyLifetime: Interval?
     /// The client's address as the gateway saw it; nil for work without a client's request.
     public var clientAddress: IPAddress?
+    /// What a gateway has sealed about the request (`Seal`); goes with calls that are made for it.
+    var seal: String?
+    /// Whether it is only asked what is wrong with the fields of the request (`FieldQuestion`).
+    var onlyChecks = false
 
     /// A context of these parts.
     ///
@@ -87,7 +91,7 @@ public struct CallContext: Sendable {
     public func child(timeout: Interval? = nil, principal: Principal? = nil, idempotencyKey: String? = nil) -> CallContext {
         var deadline = deadline
         if let timeout { deadline = min(deadline, SystemClock.now() + timeout) }
-        return CallContext(
+        var child = CallContext(
             requestID: requestID,
             trace: trace,
             deadline: deadline,
@@ -95,6 +99,9 @@ public struct CallContext: Sendable {
             idempotencyKey: idempotencyKey,
             clientAddress: clientAddress
         )
+        // Another principal is nothing that the gateway has said.
+        if principal == nil { child.seal = seal }
+        return child
     }
 }
 
@@ -117,6 +124,8 @@ extension CallContext {
         fields[.role] = principal?.role.rawValue
         fields[.user] = principal?.userID?.description
         fields[.session] = principal?.sessionID?.description
+        fields[.seal] = seal
+        fields[.onlyChecks] = onlyChecks ? "1" : nil
         return fields.headers
     }
 
@@ -142,6 +151,8 @@ extension CallContext {
             idempotencyKey: fields[.idempotencyKey],
             clientAddress: fields[.clientAddress].flatMap { IPAddress($0) }
         )
+        seal = fields[.seal]
+        onlyChecks = fields[.onlyChecks] == "1"
         keyLifetime = fields[.keyLifetime].flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 }

@@ -1,11 +1,11 @@
 /// What a call carries besides its message, as text.
 ///
 /// Our own callers send it as one header, `call`: the values in the order of `Name`, with spaces between them and `-` for each that there is
-/// not. A header costs both sides and nats.c several allocations, and a call has up to nine. A value that is empty, `-`, or has a space is sent
+/// not. A header costs both sides and nats.c several allocations, and a call has up to ten. A value that is empty, `-`, or has a space is sent
 /// as a header of its own, by its name. Other software may send each of them that way, and need not know of `call`.
 struct CallFields {
     enum Name: Int, CaseIterable {
-        case traceparent, requestID, deadline, role, user, session, clientAddress, keyLifetime, idempotencyKey
+        case traceparent, requestID, deadline, role, user, session, clientAddress, keyLifetime, idempotencyKey, seal, onlyChecks
 
         /// The header of its own.
         var header: String {
@@ -19,6 +19,8 @@ struct CallFields {
             case .clientAddress: "client-address"
             case .keyLifetime: "idempotency-key-seconds"
             case .idempotencyKey: "idempotency-key"
+            case .seal: "principal-seal"
+            case .onlyChecks: "only-checks"
             }
         }
     }

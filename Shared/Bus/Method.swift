@@ -76,6 +76,8 @@ public struct Endpoint: Sendable {
     public var metadata: [String: String]
     /// Answers one request; may be wrapped, as the service runtime does for idempotency (D12).
     public var handle: Handler
+    /// What is wrong with the fields of a request, which is not answered (`FieldQuestion`). Of bytes that are not decoded nothing is.
+    var problems: @Sendable (_ body: [UInt8]) -> [ServiceError.Detail] = { _ in [] }
 
     /// An endpoint that works on bytes.
     ///
@@ -105,6 +107,15 @@ public struct Endpoint: Sendable {
         _ method: Method<Request, Reply>,
         _ handler: @escaping @Sendable (_ request: Request, _ context: CallContext) async throws -> Reply
     ) {
+        self.init(method, problems: { _ in [] }, answer: handler)
+    }
+
+    /// The same with what the handler finds wrong beyond the validation rules.
+    init<Request: Message, Reply: Message>(
+        _ method: Method<Request, Reply>,
+        problems: @escaping @Sendable (_ request: Request) -> [ServiceError.Detail],
+        answer: @escaping @Sendable (_ request: Request, _ context: CallContext) async throws -> Reply
+    ) {
         self.init(
             service: method.service,
             version: method.version,
@@ -112,19 +123,35 @@ public struct Endpoint: Sendable {
             timeout: method.timeout,
             metadata: ["idempotent": method.isIdempotent ? "true" : "false"]
         ) { body, context in
-            let request = try Self.decode(Request.self, body)
-            return try await handler(request, context).serialized()
+            let request = try Self.decode(body, problems)
+            return try await answer(request, context).serialized()
+        }
+        self.problems = { body in
+            do throws(ServiceError) { _ = try Self.decode(body, problems) } catch { return error.details }
+            return []
         }
     }
 
-    private static func decode<Request: Message>(_: Request.Type, _ body: [UInt8]) throws(ServiceError) -> Request {
-        do {
-            return try Request(request: body)
-        } catch let error as ServiceError {
+    private static func decode<Request: Message>(
+        _ body: [UInt8],
+        _ problems: (Request) -> [ServiceError.Detail]
+    ) throws(ServiceError) -> Request {
+        let request: Request
+        do { request = try Request(request: body) } catch var error as ServiceError {
+            // Of a request with a text that is no id nothing more can be said.
+            if let request = try? Request(serialized: body) {
+                let fields = error.details.map(\.field)
+                error.details += problems(request).filter { problem in
+                    !fields.contains { $0 == problem.field || $0.hasPrefix(problem.field + "[") }
+                }
+            }
             throw error
         } catch {
             throw error.asRequestError
         }
+        let found = problems(request)
+        guard found.isEmpty else { throw .validation(found) }
+        return request
     }
 }
 

@@ -1,7 +1,7 @@
 public import Kernel
 
-/// Who a request is made for. The gateway makes it from a verified access token. Services trust it because only the gateway and
-/// services may publish requests (D9).
+/// Who a request is made for. The gateway makes it from a verified access token and seals it; services check the seal before any handler
+/// sees it (D23). One that a service makes itself can only be `Principal(role: .service)`.
 public struct Principal: Sendable, Equatable {
     /// The kind of caller.
     public enum Role: String, Sendable, CaseIterable {

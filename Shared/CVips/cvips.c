@@ -17,7 +17,8 @@
     X(vips_init) X(vips_concurrency_set) X(vips_cache_set_max) X(vips_cache_set_max_mem) X(vips_cache_set_max_files) \
     X(vips_operation_block_set) X(vips_error_buffer_copy) X(vips_thread_shutdown) X(vips_image_get_width) X(vips_image_get_height) \
     X(vips_image_set_string) X(vips_image_set_int) X(vips_image_set_blob_copy) X(vips_image_new_from_memory) \
-    X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_hasalpha) X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
+    X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_get_blob) X(vips_image_hasalpha) X(vips_error_clear) X(vips_icc_transform) \
+    X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
     X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_extract_area) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
     X(vips_text) X(vips_image_get_bands) X(vips_image_get_yoffset) X(vips_image_write_to_memory) \
     X(vips_copy) X(vips_jpegsave_buffer) X(vips_pngsave_buffer) X(vips_webpsave_buffer) X(vips_array_double_newv) \
@@ -179,11 +180,31 @@ static VipsImage *flatten_on_white(VipsImage *image) {
     return failed ? NULL : flat;
 }
 
+// Whether libvips can use the embedded profile. It stops at one of another colour space or applies it to a part of the channels. No pixel
+// is computed: the conversion is only prepared.
+static int has_usable_profile(VipsImage *image) {
+    enum { HEADER = 128, COLOUR_SPACE = 16 };
+    const void *profile = NULL;
+    size_t count = 0;
+    if (lib.vips_image_get_typeof(image, "icc-profile-data") == 0) return 0;
+    if (lib.vips_image_get_blob(image, "icc-profile-data", &profile, &count) != 0 || count < HEADER) return 0;
+    int colours = lib.vips_image_get_bands(image) - (lib.vips_image_hasalpha(image) ? 1 : 0);
+    const char *space = colours == 1 ? "GRAY" : colours == 3 ? "RGB " : "CMYK";
+    if (memcmp((const char *)profile + COLOUR_SPACE, space, 4) != 0) return 0;
+    VipsImage *converted = NULL;
+    if (lib.vips_icc_transform(image, &converted, "srgb", "embedded", 1, NULL) == 0) {
+        lib.g_object_unref(converted);
+        return 1;
+    }
+    lib.vips_error_clear();
+    return 0;
+}
+
 static VipsImage *decode(const void *bytes, size_t count, CVipsFormat format, int side) {
     VipsImage *image = open_header(bytes, count, format);
     if (image == NULL) return NULL;
-    // Uses the embedded profile. An image without one counts as sRGB, and a conversion would tint it.
-    int has_profile = lib.vips_image_get_typeof(image, "icc-profile-data") != 0;
+    // Uses the embedded profile. An image without one, or with one that does not fit, counts as sRGB, and a conversion would tint it.
+    int has_profile = has_usable_profile(image);
     lib.g_object_unref(image);
     image = NULL;
     // 8.14 ignores the option fail_on of this call (not of the one for files), so it is set on the loader itself.

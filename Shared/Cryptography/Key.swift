@@ -11,6 +11,9 @@ final class Key: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
+    /// What calls of the library take; for the time of the call only.
+    func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(pointer) }
+
     /// A private key in PEM, without a password.
     static func readPrivate(pem: String) -> Key? {
         var text = pem

@@ -1,3 +1,5 @@
+internal import Kernel
+
 /// What one NATS user may do: the least subjects that work (D9). The table is the only place where these rights are declared.
 public struct BusPermissions: Sendable, Equatable {
     /// The user's name, also that of the executable.
@@ -15,24 +17,16 @@ public struct BusPermissions: Sendable, Equatable {
     /// The six services in the order they are listed everywhere.
     public static let services = ["auth", "social", "streaks", "media", "notifications", "billing"]
 
-    /// The services that each service calls.
-    public static let callees: [String: [String]] = [
-        "auth": ["billing", "streaks", "social", "media", "notifications"],
-        "social": ["auth", "streaks", "media"],
-        "streaks": ["auth", "billing", "social", "media"],
-        "media": ["auth", "streaks", "social"],
-        "notifications": ["auth", "social"],
-        "billing": ["auth", "streaks"],
-    ]
-
-    /// Services that are asked only whether they have applied an event (`ProtectiveEvents`), beyond those that are called.
-    public static let awaited: [String: [String]] = ["social": ["notifications"]]
-
     /// RPCs of every service, of other teams too, that only `auth` may call, for administrators (`OperationMethods`): of the service and of
     /// single replicas.
-    public static let operating = ["Backlog", "ParkedEvents", "RedriveParkedEvents"].flatMap { method in
-        ["rpc.*.v1.\(method)", "inst.*.*.rpc.*.v1.\(method)"]
-    }
+    public static let operating = ServiceCalls.operating.flatMap { ofEvery($0) }
+
+    /// What no gateway calls: RPCs of every service that other services ask for, and those of ours that have no route.
+    public static let unrouted =
+        ServiceCalls.ofEveryService.flatMap { ofEvery($0) }
+        + ServiceCalls.unrouted.sorted { $0.key < $1.key }.flatMap { service, methods in
+            methods.flatMap { requests(service, $0) }
+        }
 
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
@@ -42,11 +36,12 @@ public struct BusPermissions: Sendable, Equatable {
         "social": ["core": ["auth"], "circles": ["auth"], "safety": ["media"], "personal-data": ["auth"]],
         "streaks": [
             "core": ["auth", "billing", "social"], "mutual": ["social"], "typed": ["media", "streaks"], "check-ins": ["streaks"],
-            "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "notifications", "streaks"],
+            "teams": ["streaks"], "rewards": ["billing"], "analytics": ["billing", "media", "notifications", "streaks"],
             "habit-reminders": ["notifications"], "habits": ["media"], "personal-data": ["auth"],
         ],
         "media": [
-            "core": ["auth", "social"], "cards": ["social"], "places": ["social"], "habit-photos": ["streaks"],
+            "core": ["auth", "social"], "cards": ["social"], "places": ["social"], "snaps": ["social"],
+            "habit-photos": ["streaks"],
             "personal-data": ["auth"],
         ],
         "notifications": [
@@ -61,20 +56,19 @@ public struct BusPermissions: Sendable, Equatable {
         services.map { service(named: $0) } + [gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil)]
 
     private static func service(named name: String) -> BusPermissions {
-        service(named: name, callees: callees[name] ?? [], awaited: awaited[name] ?? [], sources: sources[name] ?? [:])
+        service(named: name, calls: ServiceCalls.methods[name] ?? [:], sources: sources[name] ?? [:])
     }
 
     /// The rights of a service, also of one that is not of this repository (`FurtherServices`).
     ///
     /// - Parameters:
     ///   - name: its name on the bus.
-    ///   - callees: the services it calls.
-    ///   - awaited: services that it asks only whether they have applied an event.
+    ///   - calls: the methods it calls, by service: `GetSummaries`, or with another version `v2.GetSummaries`. Nothing else of a service
+    ///     gets its requests (D23).
     ///   - sources: whose events each of its features consumes.
     public static func service(
         named name: String,
-        callees: [String],
-        awaited: [String] = [],
+        calls: [String: [String]],
         sources: [String: [String]]
     ) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
@@ -83,9 +77,7 @@ public struct BusPermissions: Sendable, Equatable {
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
         // What runs, what waits: its own replicas too.
         let operations = name == "auth" ? operating + ["inst.*.ping", "inst.*.*.ping", "$SRV.STATS"] : []
-        let calls =
-            callees.flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
-            + awaited.flatMap { asking($0, "AwaitEvents") }
+        let calls = calls.sorted { $0.key < $1.key }.flatMap { asking($0, $1) }
         let features = sources.sorted { $0.key < $1.key }
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
@@ -99,20 +91,29 @@ public struct BusPermissions: Sendable, Equatable {
         )
     }
 
-    /// Calling one method of a service, of any instance, and nothing else of it.
-    static func asking(_ service: String, _ name: String) -> [String] {
-        let method = "rpc.\(service).v1.\(name)"
-        return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
+    /// Calling some methods of a service, of any instance, and nothing else of it.
+    static func asking(_ service: String, _ methods: [String]) -> [String] {
+        methods.flatMap { requests(service, $0) } + ["inst.\(service).*.ping", "inst.\(service).ping"]
     }
 
-    /// Clients reach only the gateway, so it may call every service.
+    /// Requests of a method, at the queue group and at any instance.
+    private static func requests(_ service: String, _ method: String) -> [String] {
+        let subject = ServiceCalls.subject(service, method)
+        return [subject, "inst.\(service).*.\(subject)"]
+    }
+
+    /// Requests of a method that every service has.
+    private static func ofEvery(_ method: String) -> [String] { ["rpc.*.v1.\(method)", "inst.*.*.rpc.*.v1.\(method)"] }
+
+    /// Clients reach only the gateway, so it may call what has a route, of every service. Routes come with the descriptors of services,
+    /// without a change here: so what has none is denied instead.
     private static let gateway = BusPermissions(
         user: "gateway",
         publish: [
             "_INBOX.>", "rpc.>", "inst.>", "$SRV.>", "dev.clock.>", readingClock, "$JS.API.STREAM.INFO.REVOKED",
             "$JS.API.STREAM.MSG.GET.REVOKED",
         ],
-        notPublish: operating,
+        notPublish: operating + unrouted,
         subscribe: ["live.>", "revoked.>", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
     )
 

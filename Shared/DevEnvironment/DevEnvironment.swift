@@ -39,15 +39,20 @@ public actor DevEnvironment {
     }
 
     private func launch() async throws -> Running {
-        try Files.makeFolder(configuration.dataFolder)
+        // Started by root, PostgreSQL is another user, whose folder is in it.
+        try Files.makePrivateFolder(configuration.dataFolder, isPassable: geteuid() == 0)
         let lock = try FolderLock(folder: configuration.dataFolder)
-        try Files.makeFolder("\(configuration.dataFolder)/logs")
+        try Files.makePrivateFolder("\(configuration.dataFolder)/logs")
         let secrets = try Secrets(folder: "\(configuration.dataFolder)/secrets")
         let roles = BusPermissions.services + configuration.services.databases
         let natsPasswords = try Self.passwords(of: configuration.services.users.map(\.user), prefix: "nats-", in: secrets)
         let postgresPasswords = try Self.passwords(of: roles + ["admin"], prefix: "postgres-", in: secrets)
+        let sealed = BusPermissions.services + configuration.services.names
+        let sealKeys = try Self.passwords(of: sealed, prefix: "seal-", in: secrets)
+        try secrets.replace("seal-keys", with: Endpoints.text(ofSealKeys: sealKeys) + "\n")
         _ = try secrets.text("media-signing-key")
         _ = try secrets.text("refresh-secret")
+        try Self.makeServiceKeys(of: BusPermissions.services + configuration.services.names, in: secrets)
 
         let nats = try await retryingFreePort(configuration.natsPort) {
             try await NATSServer.start(configuration, passwords: natsPasswords, logger: logger)
@@ -67,6 +72,7 @@ public actor DevEnvironment {
             adminPostgresURL: "postgresql://postgres:\(postgresPasswords["admin"] ?? "")@\(address)",
             secretsFolder: secrets.folder,
             natsPasswords: natsPasswords,
+            sealKeys: sealKeys,
             postgresURLs: Dictionary(
                 uniqueKeysWithValues: roles.map { role in
                     (
@@ -105,6 +111,12 @@ public actor DevEnvironment {
 
     private static func passwords(of users: [String], prefix: String, in secrets: Secrets) throws -> [String: String] {
         try Dictionary(uniqueKeysWithValues: users.map { ($0, try secrets.text(prefix + $0)) })
+    }
+
+    /// Makes the keys by which gateways know the services (D23), and the list of their public halves.
+    private static func makeServiceKeys(of services: [String], in secrets: Secrets) throws {
+        let keys = try services.map { "\($0)=\(try secrets.serviceKey("service-key-\($0)"))" }
+        try Files.write(keys.joined(separator: ",") + "\n", to: "\(secrets.folder)/service-public-keys", mode: 0o600)
     }
 
     /// Another process may take a free port before it is used here: then another one is tried, unless it was given.

@@ -57,6 +57,7 @@ public struct Endpoints: Sendable, Equatable {
     /// The folder of the secrets; each is a file of its own with mode 0600.
     public var secretsFolder: String
     let natsPasswords: [String: String]
+    let sealKeys: [String: String]
     let postgresURLs: [String: String]
 
     /// The password of a NATS user (`auth` … `billing`, `gateway`, `operator`, a further service); nil for an unknown one.
@@ -83,8 +84,30 @@ public struct Endpoints: Sendable, Equatable {
         "postgresql://postgres:\(postgresPasswords["admin"] ?? "")@127.0.0.1:\(postgresPort)/\(database)"
     }
 
+    /// The key with which gateways seal principals for a service, a further one too; nil for an unknown one.
+    public func sealKey(of service: String) -> String? { sealKeys[service] }
+
+    /// The keys of all services, as a gateway is given them.
+    public var sealKeysOfAll: String { Self.text(ofSealKeys: sealKeys) }
+
+    static func text(ofSealKeys keys: [String: String]) -> String {
+        keys.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+    }
+
+    /// The file with the key of a service.
+    public func sealKeyFile(of service: String) -> String { "\(secretsFolder)/seal-\(service)" }
+
+    /// The file with the keys of all services, for gateways.
+    public var sealKeysFile: String { "\(secretsFolder)/seal-keys" }
+
     /// The file with the password of a NATS user.
     public func natsPasswordFile(of user: String) -> String { "\(secretsFolder)/nats-\(user)" }
+
+    /// The file with the private half of a service's deployment key.
+    public func serviceKeyFile(of service: String) -> String { "\(secretsFolder)/service-key-\(service)" }
+
+    /// The file with the public halves of all services, as `service.public-keys` takes them.
+    public var servicePublicKeysFile: String { "\(secretsFolder)/service-public-keys" }
 
     /// The file whose text (64 hexadecimal digits) is the key that signs links to blobs.
     public var mediaSigningKeyFile: String { "\(secretsFolder)/media-signing-key" }

@@ -22,6 +22,16 @@ enum Files {
         )
     }
 
+    /// Makes a folder that others may not read, and closes one that is there, unless it is one for all, such as /tmp.
+    ///
+    /// - Parameter isPassable: whether others may go through it to what is theirs, whose names they must know.
+    static func makePrivateFolder(_ path: String, isPassable: Bool = false) throws(DevEnvironmentError) {
+        try makeFolder(path)
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_ISVTX == 0 else { return }
+        chmod(path, isPassable ? 0o711 : 0o700)
+    }
+
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// The text of a small file without white space at its ends.

@@ -5,15 +5,15 @@ internal import Kernel
 public struct FurtherService: Sendable, Equatable {
     /// Its name on the bus; also that of its user, its role and its schema.
     public var name: String
-    /// The services it calls.
-    public var calls: [String]
+    /// The methods it calls, by service: `GetSummaries`, or with another version `v2.GetSummaries`.
+    public var calls: [String: [String]]
     /// Whose events each of its features consumes, by feature.
     public var sources: [String: [String]]
     /// Whether it gets a role and a schema in the database.
     public var hasDatabase: Bool
 
     /// A service.
-    public init(name: String, calls: [String] = [], sources: [String: [String]] = [:], hasDatabase: Bool = true) {
+    public init(name: String, calls: [String: [String]] = [:], sources: [String: [String]] = [:], hasDatabase: Bool = true) {
         self.name = name
         self.calls = calls
         self.sources = sources
@@ -21,7 +21,7 @@ public struct FurtherService: Sendable, Equatable {
     }
 
     /// Its rights: the least with which it works (D9).
-    public var permissions: BusPermissions { .service(named: name, callees: calls, sources: sources) }
+    public var permissions: BusPermissions { .service(named: name, calls: calls, sources: sources) }
 
     /// Why a text cannot be the name of a further service; nil when it can.
     public static func problem(ofName name: String) -> String? {
@@ -29,10 +29,10 @@ public struct FurtherService: Sendable, Equatable {
         return taken.contains(name) || name.hasPrefix("pg_") ? "is taken" : nil
     }
 
-    /// Users of the broker, roles and schemas of PostgreSQL, and packages of this repository's protos.
+    /// Users of the broker, roles and schemas of PostgreSQL, and packages of the protos that are shipped.
     private static let taken = Set(
         BusPermissions.table.map(\.user) + [
-            "admin", "common", "information_schema", "options", "postgres", "public", "streaksnap", "streams", "testing",
+            "admin", "common", "information_schema", "options", "postgres", "public", "streaksnap", "streams",
         ]
     )
 
@@ -52,7 +52,7 @@ public struct FurtherServices: Sendable, Equatable {
 
     /// The services of a file.
     ///
-    /// - Parameter path: a JSON file: `{"services": [{"name": …, "calls": […], "sources": {…}, "database": …}]}`.
+    /// - Parameter path: a JSON file: `{"services": [{"name": …, "calls": {…}, "sources": {…}, "database": …}]}`.
     /// - Throws: `DevEnvironmentError` that names the file, the place in it and what is wrong there.
     public init(file path: String) throws(DevEnvironmentError) {
         let bytes: [UInt8]
@@ -80,8 +80,11 @@ public struct FurtherServices: Sendable, Equatable {
             }
             if let wrong = FurtherService.problem(ofName: service.name) { throw problem("name", "“\(service.name)” \(wrong)") }
             guard names.insert(service.name).inserted else { throw problem("name", "“\(service.name)” is there twice") }
-            if let wrong = Self.problem(service.calls, known) { throw problem("calls", wrong) }
-            guard !service.calls.contains(service.name) else { throw problem("calls", "has the service itself") }
+            if let wrong = Self.problem(service.calls.keys.sorted(), known) { throw problem("calls", wrong) }
+            guard service.calls[service.name] == nil else { throw problem("calls", "has the service itself") }
+            for (callee, methods) in service.calls.sorted(by: { $0.key < $1.key }) {
+                if let wrong = Self.problem(ofMethods: methods) { throw problem("calls.\(callee)", wrong) }
+            }
             for (feature, sources) in service.sources.sorted(by: { $0.key < $1.key }) {
                 let bytes = feature.utf8
                 guard (1...40).contains(bytes.count), bytes.first.map(FurtherService.isLetter) ?? false,
@@ -106,6 +109,34 @@ public struct FurtherServices: Sendable, Equatable {
         return Set(names).count == names.count ? nil : "has a service twice"
     }
 
+    /// What is wrong with the methods of one service; nil when nothing is. A name becomes a part of a subject: it holds no wildcard.
+    private static func problem(ofMethods methods: [String]) -> String? {
+        guard !methods.isEmpty else { return "is empty" }
+        for method in methods {
+            guard isMethod(method) else {
+                return "has “\(method)”, which is no name of a method: GetQuote, or of another version v2.GetQuote"
+            }
+            if ServiceCalls.operating.contains(where: { method == $0 || method.hasSuffix(".\($0)") }) {
+                return "has “\(method)”, which is for administrators: only auth may call it"
+            }
+        }
+        return Set(methods).count == methods.count ? nil : "has a method twice"
+    }
+
+    private static func isMethod(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let name = parts.last, let first = name.first else { return false }
+        if parts.count == 2 {
+            let digits = parts[0].dropFirst()
+            guard parts[0].first == UInt8(ascii: "v"), (1...3).contains(digits.count), digits.first != UInt8(ascii: "0"),
+                digits.allSatisfy(FurtherService.isDigit)
+            else { return false }
+        }
+        let isLetter = { FurtherService.isLetter($0 | 32) }
+        return name.count <= 100 && isLetter(first) && first & 32 == 0
+            && name.allSatisfy { isLetter($0) || FurtherService.isDigit($0) }
+    }
+
     /// Their names.
     public var names: [String] { services.map(\.name) }
 
@@ -120,7 +151,7 @@ public struct FurtherServices: Sendable, Equatable {
         BusPermissions.table.map { user in
             guard user.user == "auth" else { return user }
             var user = user
-            user.publish? += exported.flatMap { BusPermissions.asking($0, "ExportPersonalData") }
+            user.publish? += exported.flatMap { BusPermissions.asking($0, ["ExportPersonalData"]) }
             return user
         } + services.map(\.permissions)
     }

@@ -34,7 +34,9 @@ enum FurtherServicesReader {
             case "name":
                 service.name = try reader.string()
                 isNamed = true
-            case "calls": service.calls = try texts(&reader)
+            case "calls":
+                try reader.beginObject()
+                while let callee = try reader.nextName() { service.calls[callee] = try texts(&reader) }
             case "sources":
                 try reader.beginObject()
                 while let feature = try reader.nextName() { service.sources[feature] = try texts(&reader) }

@@ -28,7 +28,7 @@ struct NATSServer: Sendable {
             binary = try Binaries.find("nats-server", package: "nats-server")
         }
         let folder = "\(configuration.dataFolder)/nats"
-        try Files.makeFolder(folder)
+        try Files.makePrivateFolder(folder)
         let version = try await version(of: binary, folder: folder)
         let processFile = "\(folder)/nats-server.pid"
         let file = "\(folder)/nats.conf"

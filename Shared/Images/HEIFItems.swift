@@ -1,17 +1,19 @@
-/// The cost of decoding a HEIC, read from its boxes (ISO/IEC 23008-12, 14496-12, 14496-15) before decoding.
+/// The items of a HEIC, read from its boxes (ISO/IEC 23008-12, 14496-12, 14496-15) before decoding: which of them are the photo, and what
+/// decoding them costs.
 ///
 /// A file can declare another size than that of its coded pictures, and a grid can use a tile many times: a kilobyte can make a
 /// decoder fill gigabytes. Ambiguous boxes, which two readers could read differently, are refused.
 struct HEIFItems {
     /// The most pixels of one picture: the limit of an upload, rounded up as coding does.
-    static let mostOfOne = 56_000_000
+    static let mostOfOne = 64_000_000
 
     /// The budget for a file.
     private struct Budget {
         /// Items and units of video data that are read. A photo of 48 megapixels in tiles of 512 × 512 needs about a thousand.
         var steps = 20_000
-        /// Decoded pixels in all: the photo, its alpha and its preview.
-        var pixels = 128_000_000
+        /// Bytes of all decoded pictures and of RGB beside them: an 8-bit photo of 64 megapixels with its alpha, or one of 10 bits. The decoder takes a
+        /// third more.
+        var memory = 600_000_000
         /// Pixels in slices: each slice of a picture may be as large as the picture.
         var passes = 1_000_000_000
 
@@ -21,34 +23,46 @@ struct HEIFItems {
         }
     }
 
-    private struct Item {
+    struct Item {
         var type = ""
-        /// The items that it is made from.
-        var parts: [Int] = []
-        /// Alpha, depth and previews, which a decoder may decode with it.
+        /// The items that it refers to as its sources.
+        var sources: [Int] = []
+        /// Pictures that come with it: alpha, depth, maps of gain.
         var companions: [Int] = []
+        /// What describes it: the number of a property, from 0, and whether a reader must understand it.
+        var properties: [(number: Int, isEssential: Bool)] = []
         /// The body of the box that configures the decoder.
         var configuration: Range<Int>?
         /// The place of its data; nil also when they are scattered, which no camera does.
         var place: Range<Int>?
+
+        /// The items that it is made from: tiles, layers, or one that is turned.
+        var parts: [Int] { ["grid", "iovl", "iden"].contains(type) ? sources : [] }
+        /// Whether it is a picture that is decoded.
+        var isPicture: Bool { type == "hvc1" || !parts.isEmpty }
     }
 
     /// The limit of items: a file has about 300, and each uses memory here.
     private static let mostItems = 4_096
+    /// The limits of the properties of an item, and of the references that are read; a camera writes six, and one for each tile.
+    private static let (mostProperties, mostReferences) = (64, 20_000)
 
-    private let bytes: UnsafeRawBufferPointer
-    private var items: [Int: Item] = [:]
-    private var primary = -1
+    let bytes: UnsafeRawBufferPointer
+    private(set) var items: [Int: Item] = [:]
+    /// All properties, in their order.
+    private(set) var properties: [(type: String, body: Range<Int>)] = []
+    private(set) var primary = -1
     private var itemData = 0..<0
+    private var references = 0
 
-    /// Whether these bytes can be decoded within the limits; false also for invalid boxes.
+    /// Whether these bytes, as `photo(in:)` makes them, can be decoded within the limits; false also for invalid boxes.
     static func areWithinLimits(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let structure = HEIFItems(bytes) else { return false }
         var budget = Budget()
         return structure.pay(for: structure.primary, depth: 0, &budget)
     }
 
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         // Some cameras add data after the last box, so the outermost boxes need not fill the file.
         let metas = boxes(in: 0..<bytes.count, areAll: false)?.filter { $0.type == "meta" } ?? []
@@ -116,11 +130,11 @@ struct HEIFItems {
         return true
     }
 
-    /// Only properties that configure a decoder are read.
     private mutating func readProperties(_ body: Range<Int>) -> Bool {
         guard let children = boxes(in: body) else { return false }
         let containers = children.filter { $0.type == "ipco" }
         guard containers.count == 1, let properties = boxes(in: containers[0].body) else { return false }
+        self.properties = properties
         for child in children where child.type == "ipma" {
             var reader = BoxReader(bytes, child.body)
             guard let head = reader.number(4), let count = reader.number(4) else { return false }
@@ -129,15 +143,25 @@ struct HEIFItems {
                 for _ in 0..<links {
                     guard let link = reader.number(head & 1 == 0 ? 1 : 2) else { return false }
                     // Numbered from 1; the highest bit says whether it is essential.
-                    let index = link & (head & 1 == 0 ? 0x7F : 0x7FFF) - 1
-                    guard properties.indices.contains(index), properties[index].type == "hvcC" else { continue }
-                    guard items[id]?.configuration == nil, change(id, { $0.configuration = properties[index].body }) else {
-                        return false
-                    }
+                    let mask = head & 1 == 0 ? 0x7F : 0x7FFF
+                    guard properties.indices.contains(link & mask - 1) else { continue }
+                    guard describe(id, by: link & mask - 1, isEssential: link > mask) else { return false }
                 }
             }
         }
         return true
+    }
+
+    private mutating func describe(_ id: Int, by number: Int, isEssential: Bool) -> Bool {
+        let property = properties[number]
+        let isConfiguration = property.type == "hvcC"
+        guard items[id]?.properties.count ?? 0 < Self.mostProperties, !isConfiguration || items[id]?.configuration == nil else {
+            return false
+        }
+        return change(id) {
+            $0.properties.append((number, isEssential))
+            if isConfiguration { $0.configuration = property.body }
+        }
     }
 
     private mutating func readReferences(_ reader: inout BoxReader) -> Bool {
@@ -148,13 +172,12 @@ struct HEIFItems {
             guard let from = reader.number(size), let count = reader.number(2) else { return false }
             for _ in 0..<count {
                 guard let to = reader.number(size) else { return false }
-                let isKnown =
-                    switch type {
-                    case "dimg": change(from) { $0.parts.append(to) }
-                    case "auxl", "thmb": change(to) { $0.companions.append(from) }
-                    default: true
-                    }
-                guard isKnown else { return false }
+                // Others are about what is not decoded.
+                guard type == "dimg" || type == "auxl" else { continue }
+                references += 1
+                let isRead =
+                    type == "dimg" ? change(from) { $0.sources.append(to) } : change(to) { $0.companions.append(from) }
+                guard isRead, references <= Self.mostReferences else { return false }
             }
         }
         return true
@@ -199,7 +222,9 @@ extension HEIFItems {
         switch item.type {
         case "hvc1": guard pay(forCoded: item, &budget) else { return false }
         case "grid", "iovl":
-            guard let place = item.place, hasBearableCanvas(item.type, place), !item.parts.isEmpty else { return false }
+            guard let place = item.place, let pixels = canvas(item.type, place), !item.parts.isEmpty else { return false }
+            // Tiles cover a grid's canvas. Layers need not, and are painted in RGB.
+            if item.type == "iovl" { budget.memory -= 6 * pixels }
         case "iden": guard !item.parts.isEmpty else { return false }
         default: return false
         }
@@ -209,15 +234,15 @@ extension HEIFItems {
         return true
     }
 
-    /// The canvas of tiles or layers has the size in its own data.
-    private func hasBearableCanvas(_ type: String, _ place: Range<Int>) -> Bool {
+    /// The pixels of the canvas of tiles or layers, which has the size in its own data; nil when they are too many.
+    private func canvas(_ type: String, _ place: Range<Int>) -> Int? {
         var reader = BoxReader(bytes, place)
         // A version, flags, then rows and columns, or a colour.
-        guard let head = reader.number(2), reader.skip(type == "grid" ? 2 : 8) else { return false }
+        guard let head = reader.number(2), reader.skip(type == "grid" ? 2 : 8) else { return nil }
         let size = head & 1 == 0 ? 2 : 4
-        guard let width = reader.number(size), let height = reader.number(size) else { return false }
+        guard let width = reader.number(size), let height = reader.number(size) else { return nil }
         let (pixels, isOver) = width.multipliedReportingOverflow(by: height)
-        return !isOver && pixels <= Self.mostOfOne
+        return isOver || pixels > Self.mostOfOne ? nil : pixels
     }
 
     /// Subtracts the cost of a coded item: the largest picture in its parameter sets, beside or among its pixels, times its slices.
@@ -240,8 +265,8 @@ extension HEIFItems {
             coded.add(unit)
         }
         guard coded.beginnings <= 1, (1...Self.mostOfOne).contains(coded.pixels) else { return false }
-        budget.pixels -= coded.pixels
+        budget.memory -= coded.memory
         budget.passes -= coded.pixels * max(1, coded.slices)
-        return budget.pixels >= 0 && budget.passes >= 0
+        return budget.memory >= 0 && budget.passes >= 0
     }
 }

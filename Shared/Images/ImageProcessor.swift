@@ -35,8 +35,8 @@ public struct AvatarRenditions: Sendable, Equatable {
 /// image is decoded, so that a truncated file is refused; orientation is applied and colours converted to sRGB; the renditions
 /// are encoded without metadata (GPS above all). Source of the rules: PH-1, PH-2.
 public final class ImageProcessor: Sendable {
-    /// The most pixels an upload may have: 50 megapixels.
-    public static let mostPixels = 50_000_000
+    /// The most pixels an upload may have: 56 megapixels. What phones call 50 is 50.14 or 50.33.
+    public static let mostPixels = 56_000_000
     /// The longer side of the display rendition, in pixels.
     public static let displaySide = 2048
     /// The side of the square thumbnail, in pixels.
@@ -53,7 +53,7 @@ public final class ImageProcessor: Sendable {
     /// A processor; the image library is loaded with the first image.
     ///
     /// - Parameters:
-    ///   - threads: Images decoded at once. Each may use up to 400 MB for the largest allowed image.
+    ///   - threads: Images decoded at once. Each may use up to 800 MB: a HEIC of 10 bits with the most pixels; one of 8 bits uses 330.
     ///   - queueLimit: Images that may wait; further callers get `UNAVAILABLE`.
     ///   - logger: Logs why an image was refused.
     public init(threads: Int = 2, queueLimit: Int = 16, logger: Logger) {
@@ -106,13 +106,22 @@ public final class ImageProcessor: Sendable {
         }
         defer { cvips_trim() }
         do {
-            if format == .png, let rest = PNGChunks.withoutTexts(bytes) {
-                return try rest.withUnsafeBytes { try make(try display($0, format), format) }
-            }
-            return try make(try display(bytes, format), format)
+            guard let rest = try readable(bytes, format) else { return try make(try display(bytes, format), format) }
+            return try rest.withUnsafeBytes { try make(try display($0, format), format) }
         } catch let failure as VipsFailure {
             logger.info("image refused", metadata: ["format": "\(format)", "cause": "\(failure)"])
             throw ImageError.undecodable
+        }
+    }
+
+    /// The file as the decoder is given it; nil when as it is.
+    private static func readable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) throws -> [UInt8]? {
+        switch format {
+        case .png: return PNGChunks.rearranged(bytes)
+        case .heic:
+            guard let photo = HEIFItems.photo(in: bytes) else { throw VipsFailure("its boxes are damaged or have no photo") }
+            return photo
+        case .jpeg, .webp: return nil
         }
     }
 

@@ -19,6 +19,9 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool { isVersion4 ? bytes[0] == 127 : bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1 }
 
+    /// What counts as one client: an IPv6 address as its /64, of which a home has all.
+    public var site: IPAddress { isVersion4 ? self : network(bits: 64) }
+
     /// The address with all but its first bits set to 0.
     public func network(bits: Int) -> IPAddress {
         var masked = bytes

@@ -72,6 +72,20 @@ public struct ServiceError: Error, Hashable, Sendable {
         ServiceError(.notFound, "NOT_FOUND", "There is no such \(what).")
     }
 
+    /// `QUOTA_EXCEEDED`: the user has as much of something as one account can have (D22). Waiting does not help: something has to be deleted.
+    ///
+    /// - Parameters:
+    ///   - what: what there is too much of, in the plural.
+    ///   - most: the limit.
+    ///   - remedy: a sentence that says what to delete.
+    public static func quotaExceeded(_ what: String, most: Int, remedy: String) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            "QUOTA_EXCEEDED",
+            "You have \(most) \(what), as many as one account can have. \(remedy)"
+        )
+    }
+
     /// `UNAVAILABLE`: no service replica can answer now. A retry is safe for idempotent methods.
     public static func unavailable(_ message: String = "The service is not available right now.") -> ServiceError {
         ServiceError(.unavailable, "UNAVAILABLE", message, retryAfter: 1)

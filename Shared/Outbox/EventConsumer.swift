@@ -48,6 +48,7 @@ public final class EventConsumer: Sendable {
     /// The streams this replica reads now.
     let turns = Mutex<[String: ConsumerTurn]>([:])
     let retryWatch = RetryWatch()
+    private let handledCount = Atomic(0)
 
     /// - Parameters:
     ///   - service: the service that consumes.
@@ -98,6 +99,9 @@ public final class EventConsumer: Sendable {
     /// `EVT_AUTH` for `auth`.
     public static func streamName(ofService service: String) -> String { "EVT_" + service.uppercased() }
 
+    /// How many events were handled in this replica so far.
+    public var handled: Int { handledCount.load(ordering: .sequentiallyConsistent) }
+
     /// Consumes all streams until the task is cancelled, and then ends the events it is at. A stream that does not exist yet, a broker or a
     /// database that is away are waited for; one stream never waits for another.
     public func run() async {
@@ -143,7 +147,11 @@ public final class EventConsumer: Sendable {
                     return done
                 }
             }
-            for await done in tasks { handled.formUnion(done) }
+            for await done in tasks {
+                // Before they are no backlog any more.
+                handledCount.add(done.count, ordering: .sequentiallyConsistent)
+                handled.formUnion(done)
+            }
         }
         turn.finished(batch, handled: handled, repeated: known.count)
     }

@@ -37,6 +37,7 @@ public final class OutboxRelay: Sendable {
     private let presence: ReplicaPresence?
     private let signal = WakeSignal()
     private let turn = Mutex(Turn())
+    private let publishedCount = Atomic(0)
 
     /// Whose turn it is to relay, as far as is known here.
     private struct Turn {
@@ -73,6 +74,9 @@ public final class OutboxRelay: Sendable {
         self.leaseLength = leaseLength
         self.presence = presence
     }
+
+    /// How many events the broker has taken from this replica so far.
+    public var published: Int { publishedCount.load(ordering: .sequentiallyConsistent) }
 
     /// Says that there may be rows to publish. Cheap; many calls become one round.
     public func wake() { signal.wake() }
@@ -167,6 +171,8 @@ public final class OutboxRelay: Sendable {
             )
         }
         let published = sending.published
+        // Before the rows say so: a reader that sees nothing waiting sees this too.
+        publishedCount.add(published.count, ordering: .sequentiallyConsistent)
         if !published.isEmpty {
             try await stream.note(published, upTo: sending.highest, generation: end.generation)
         }

@@ -27,7 +27,7 @@ public struct HashRequester: Hashable, Sendable {
     /// - Parameter address: where the request came from; nil when unknown.
     public init(_ purpose: Purpose, address: IPAddress?, deadline: Instant? = nil) {
         self.purpose = purpose
-        self.network = address.map { $0.isVersion4 ? $0 : $0.network(bits: 64) }
+        self.network = address?.site
         self.deadline = deadline
     }
 }

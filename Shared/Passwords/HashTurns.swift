@@ -16,14 +16,19 @@ final class HashTurns: Sendable {
     }
 
     private let state: Mutex<State>
+    private let atOnce: Int
 
     /// - Parameters:
     ///   - atOnce: how many have a turn at the same time, at least 1.
     ///   - limit: how many may wait.
     ///   - limitOfAddress: how many of them from one address.
     init(atOnce: Int, limit: Int, limitOfAddress: Int) {
+        self.atOnce = atOnce
         state = Mutex(State(queue: FairQueue(limit: limit, limitOfOwner: limitOfAddress), free: atOnce))
     }
+
+    /// Whether no request has a turn.
+    var isIdle: Bool { state.withLock { $0.free == atOnce } }
 
     /// How many wait.
     var waiting: Int { state.withLock { $0.queue.count } }

@@ -98,7 +98,8 @@ public final class PasswordHasher: Sendable {
         var wait = longestWait
         if let deadline = requester.deadline {
             let left = Duration.microseconds((deadline - SystemClock.now()).microseconds)
-            wait = min(wait, left - pace.withLock { $0 })
+            // While none is computed a hash may try: the pace may be that of a stall that is over, and only a new hash says so.
+            wait = min(wait, turns.isIdle ? left : left - pace.withLock { $0 })
         }
         guard wait > .zero else { throw HashTurns.busy }
         return try await turns.run(for: requester, waitingAtMost: wait) { [self] in

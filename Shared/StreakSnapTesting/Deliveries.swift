@@ -45,7 +45,7 @@ public struct TestMail: Sendable, Hashable {
 }
 
 extension TestWorld {
-    /// Pushes to a person's device, oldest first.
+    /// Pushes to a person's device, oldest first. That none was sent shows when nothing is under way (``waitUntilQuiet()``).
     ///
     /// - Parameters:
     ///   - person: nil for everyone's.

@@ -30,7 +30,7 @@ public struct TestPurchase: Sendable, Hashable {
 }
 
 extension TestWorld {
-    /// Buys as a user would in the app's store: RevenueCat reports it to the server. It takes effect a moment after (BI-1).
+    /// Buys as a user would in the app's store: RevenueCat reports it to the server. It returns when that has taken effect (BI-1).
     ///
     /// - Parameters:
     ///   - product: of the store, such as `premium_monthly` or `recovery_token_pack_3`.

@@ -3,8 +3,8 @@ import StreakSnapClient
 
 /// The clock of a world. Between moves it runs as the machine's does. It never goes back.
 ///
-/// When a move returns, all work that became due up to that time is done: breaks, reminders, expiries, and the events that they caused.
-/// What leaves the system by itself, such as a push, may come a moment later; `push`, `mail` and `eventually` wait for it.
+/// When a move returns, nothing is under way: all work that became due up to that time is done, breaks, reminders, expiries, the events that they
+/// caused, and what was pushed and mailed.
 public struct TestClock: Sendable {
     let world: TestWorld
 

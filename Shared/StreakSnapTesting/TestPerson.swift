@@ -3,7 +3,7 @@ public import StreakSnapClient
 
 /// A registered user of a world, with a client that stays signed in however far the clock is moved.
 public struct TestPerson: Sendable, Identifiable {
-    /// The account.
+    /// The account: what the API calls `id` in profiles, and `user_id` wherever another thing is named beside it.
     public let id: UserID
     /// Unique in the world: `person1`.
     public let username: String
@@ -29,14 +29,16 @@ public struct TestPerson: Sendable, Identifiable {
         (self.id, self.world) = (id, world)
     }
 
-    /// Posts a new photo to all streaks of the person.
+    /// Posts a new photo to all streaks of the person. It returns when nothing is under way (``TestWorld/waitUntilQuiet()``).
     @discardableResult
     public func snap(caption: String? = nil) async throws -> Media.UploadSnapReply {
         let photo = UploadFile.data(world.photo(), name: "photo.png", contentType: "image/png")
-        return try await client.snaps.uploadSnap(photo: photo, streakIDs: ["all"], caption: caption)
+        let posted = try await client.snaps.uploadSnap(photo: photo, streakIDs: ["all"], caption: caption)
+        try await world.waitUntilQuiet()
+        return posted
     }
 
-    /// Becomes friends with another person.
+    /// Becomes friends with another person. It returns when nothing is under way: what it has pushed is there.
     ///
     /// - Returns: the streak that begins.
     /// - Throws: ``TestKitError`` `NO_STREAK` when none begins, as at the limit of the free plan (MS-1); `StreakSnapError`.
@@ -47,6 +49,7 @@ public struct TestPerson: Sendable, Identifiable {
         guard let streak = accepted.streak else {
             throw TestKitError("NO_STREAK", "\(name) and \(friend.name) have no streak: \(accepted.streakReason ?? "no reason")")
         }
+        try await world.waitUntilQuiet()
         return streak.streakID
     }
 
@@ -66,15 +69,19 @@ public struct TestPerson: Sendable, Identifiable {
         try await client.mutual.getStreak(streakID: id).streak
     }
 
-    /// Checks in, at what the world's clock shows.
+    /// Checks in, at what the world's clock shows. It returns when nothing is under way.
     @discardableResult
     public func checkIn(mood: Int = 8, energy: Int = 7) async throws -> Streaks.CheckInReply {
-        try await client.checkIns.checkIn(moodScore: mood, energyLevel: energy, checkInTime: try await world.clock.now())
+        let now = try await world.clock.now()
+        let reply = try await client.checkIns.checkIn(moodScore: mood, energyLevel: energy, checkInTime: now)
+        try await world.waitUntilQuiet()
+        return reply
     }
 }
 
 extension TestWorld {
-    /// Registers people and signs them in. Numbers go on: the first of the next call is the next one.
+    /// Registers people and signs them in. Numbers go on: the first of the next call is the next one. It returns when nothing is under way: the mails
+    /// that verify addresses are there, and no push is, because devices are registered when the people are friends already.
     ///
     /// - Parameters:
     ///   - count: 1 to 1,000.
@@ -103,7 +110,7 @@ extension TestWorld {
         return person
     }
 
-    /// Registers two friends, who have a streak of 0.
+    /// Registers two friends, who have a streak of 0, and no push yet.
     public func friends(push: Bool = false, timeZone: String = "UTC") async throws -> (TestPerson, TestPerson) {
         let people = try await people(2, friends: true, push: push, timeZone: timeZone)
         guard people.count == 2 else { throw TestKitError("BAD_REPLY", "the reply has \(people.count) people, not 2") }

@@ -90,6 +90,14 @@ public struct TestWorld: Sendable, Identifiable {
     /// Names sessions.
     func sessionName() -> String { "\(id)-\(sessions.next())" }
 
+    /// Waits until nothing is under way: everything that was done has had its effects, and what it pushes and mails has arrived, as far as it is not due
+    /// later. So it can be tested that something was not sent. ``people(_:friends:acceptTerms:push:timeZone:)``, `snap`, `befriend`, `checkIn`, `buy`
+    /// and moves of the clock wait by themselves; after other changes by a `client`, or by the app under test, call it. While the database is slowed down
+    /// or away it does not wait.
+    ///
+    /// - Throws: ``TestKitError`` `UNAVAILABLE` after two minutes.
+    public func waitUntilQuiet() async throws { try await call("POST", "/quiet") }
+
     /// Ends it and everything in it. What has ended already stays so.
     public func end() async throws {
         do { try await control.call("DELETE", "/worlds/\(id)") } catch let error as TestKitError where error.status == 404 {}

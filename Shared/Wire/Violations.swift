@@ -58,7 +58,7 @@ public struct Violations: Sendable {
     /// `required`: the field is set, and neither empty nor zero.
     public mutating func required(at path: FieldPath, _ field: StaticString) { add("is required", at: path, field) }
 
-    /// `min_len`, `max_len`: length in Unicode scalars, which is what OpenAPI and protovalidate count.
+    /// `min_len`, `max_len`: length in characters as a person counts them, and in the bytes that so many may take (`TextLength`).
     public mutating func length(
         _ text: String,
         min: Int = 0,
@@ -67,10 +67,14 @@ public struct Violations: Sendable {
         _ field: StaticString,
         index: Int? = nil
     ) {
-        // A scalar has one to four bytes, so most texts need no counting.
+        // A character has at least one byte, so most texts need no counting.
         let bytes = text.utf8.count
-        guard bytes > max || bytes < min &* 4 else { return }
-        let count = text.unicodeScalars.count
+        guard bytes > max || bytes == 0 || min > 1 else { return }
+        let most = TextLength.mostBytes(characters: max)
+        guard bytes <= most else {
+            return add("must have at most \(max) characters and \(most) bytes", at: path, field, index: index)
+        }
+        let count = text.count
         if count < min || count > max {
             add("must have \(Self.range(min, max)) characters", at: path, field, index: index)
         }
@@ -88,9 +92,11 @@ public struct Violations: Sendable {
         if count < min || count > max { add("must have \(Self.range(min, max)) bytes", at: path, field, index: index) }
     }
 
-    /// `min_items`, `max_items`.
+    /// `min_items`, `max_items`. None at all is a missing field: in protobuf an empty list is none.
     public mutating func items(_ count: Int, min: Int = 0, max: Int = .max, at path: FieldPath, _ field: StaticString) {
-        if count < min || count > max { add("must have \(Self.range(min, max)) entries", at: path, field) }
+        guard count < min || count > max else { return }
+        let entries = "\(Self.range(min, max)) entries"
+        add(count == 0 ? "is required: \(entries)" : "must have \(entries)", at: path, field)
     }
 
     /// `gte`, `lte` of a whole number.

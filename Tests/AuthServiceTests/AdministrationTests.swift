@@ -82,10 +82,15 @@ import Testing
         let person = try await world.register("gil")
         let (id, email) = (try #require(person.user?.id), try #require(person.user?.email))
         _ = try await world.login(email)
+        _ = try await world.accounts.refresh(RefreshRequest(refreshToken: person.refreshToken), context: World.context())
         let shown = try await client(world).getAccount(GetAccountRequest(userID: id), context: admin.context)
         #expect(shown.account?.email == email && shown.standing?.status == .active && shown.hasPassword)
         #expect(shown.sessions.count == 2)
-        #expect(shown.sessions.allSatisfy { $0.lastUsedAt == $0.createdAt }, "no token was renewed yet")
+        let (renewed, new) = (try #require(shown.sessions.first), try #require(shown.sessions.last))
+        let (used, expires) = (try #require(renewed.lastUsedAt), try #require(renewed.expiresAt))
+        let created = try #require(renewed.createdAt)
+        #expect(used > created && expires - used == .days(60), "the one that was used last comes first")
+        #expect(new.lastUsedAt == new.createdAt, "its token was not renewed yet")
         let ended = try await client(world).signOutAccount(SignOutAccountRequest(userID: id), context: admin.context)
         #expect(ended.sessionsEnded == 2)
         #expect(try await world.call("GET", "/api/users/me", token: person.accessToken).code == "SESSION_REVOKED")
@@ -149,7 +154,7 @@ import Testing
             ("GET", "/api/admin/accounts", nil), ("GET", "/api/admin/accounts/\(id)", nil),
             ("POST", "/api/admin/accounts/\(id)/suspend", reason), ("DELETE", "/api/admin/accounts/\(id)/suspension", reason),
             ("DELETE", "/api/admin/accounts/\(id)/sessions", nil), ("POST", "/api/admin/accounts/\(id)/restore", nil),
-            ("GET", "/api/admin/actions", nil),
+            ("GET", "/api/admin/actions", nil), ("GET", "/api/admin/users", nil), ("GET", "/api/admin/users/\(id)", nil),
         ]
         for (method, path, body) in routes {
             let reply = try await world.call(method, path, body, token: person.accessToken)
@@ -165,6 +170,16 @@ import Testing
         let admin = try await administrator(world)
         let reply = try await world.call("GET", "/api/admin/accounts?q=\(person.user?.username ?? "")", token: admin.token)
         #expect(reply.status == 200, "\(reply.text)")
+    }
+
+    @Test func `accounts are also served below the path of users`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("jo")
+        let (admin, id) = (try await administrator(world), try #require(person.user?.id))
+        for query in ["?q=\(person.user?.username ?? "")", "/\(id)"] {
+            let reply = try await world.call("GET", "/api/admin/users\(query)", token: admin.token)
+            #expect(reply.status == 200 && reply.text.contains("\(id)"), "\(reply.text)")
+        }
     }
 
     @Test func `the log is never changed, but for the words about a person, which go with the account`() async throws {

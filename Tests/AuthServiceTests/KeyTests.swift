@@ -1,9 +1,11 @@
 import AuthAPI
 import AuthDomain
 import Bus
+import Cryptography
 import Database
 import Foundation
 import Kernel
+import Runtime
 import TestSupport
 import Testing
 
@@ -27,6 +29,29 @@ import Testing
         let file = try AuthCommands.rotateKey(folder: world.keyFolder.path).prefix { $0 != ":" }
         let name = KeySchedule.name(now: SystemClock.now() - ago)
         try FileManager.default.moveItem(atPath: String(file), toPath: world.keyFolder.appendingPathComponent(name).path)
+    }
+
+    @Test func `the published keys are signed by the key of the deployment, where it has one`() async throws {
+        let world = try await World()
+        let unsigned = try await world.accounts.getSigningKeys(GetSigningKeysRequest(), context: World.context())
+        #expect(unsigned.keys.count == 1 && unsigned.signature.isEmpty && unsigned.signedAt == 0)
+        await world.stopLastReplica()
+        let pem = try Ed25519.PrivateKey().pem()
+        try await world.addReplica(key: pem)
+        let signed = try await world.accounts.getSigningKeys(GetSigningKeysRequest(), context: World.context())
+        let key = try #require(ServiceKey(settingText: pem))
+        let known = try #require(ServicePublicKeys(settingText: "auth=\(key.publicText)"))
+        func statement(_ keys: [SigningKey]) -> ServiceStatement {
+            .tokenKeys(
+                service: "auth",
+                signedAt: signed.signedAt,
+                keys: keys.map { (kty: $0.kty, crv: $0.crv, kid: $0.kid, x: $0.x, y: $0.y) }
+            )
+        }
+        #expect(signed.keys.map(\.kid) == unsigned.keys.map(\.kid))
+        #expect(known.verify(signed.signature, of: statement(signed.keys), by: "auth"))
+        #expect(!known.verify(signed.signature, of: statement(signed.keys + signed.keys), by: "auth"))
+        #expect((SystemClock.now() - .minutes(5)...SystemClock.now()).contains(Instant(seconds: signed.signedAt)))
     }
 
     @Test func `a new key is published while the service runs, signs a minute later, and the old one stays for its tokens`()

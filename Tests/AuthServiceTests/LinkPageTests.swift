@@ -5,6 +5,7 @@ import Runtime
 import Testing
 
 @testable import AuthLinks
+@testable import GatewayService
 
 /// The pages and files behind links in mails (AU-13).
 struct LinkPageTests {
@@ -23,6 +24,11 @@ struct LinkPageTests {
             )
             #expect(!html.contains("style=\"") && !html.contains("onclick") && html.components(separatedBy: "<script").count == 2)
         }
+    }
+
+    @Test func `gateways let the script of the pages run without being asked`() {
+        let hash = Data(SHA256.hash(data: Array(BrowserPage.script.utf8))).base64EncodedString()
+        #expect(GatewaySettings.pageScripts.defaultValue == "sha256-\(hash)")
     }
 
     @Test func `a page is in the language of its link and has an answer for each refusal`() {

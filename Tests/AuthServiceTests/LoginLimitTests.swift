@@ -40,6 +40,49 @@ import Testing
         #expect(await attempt(world, email) == "RATE_LIMITED")
     }
 
+    @Test func `guesses from elsewhere lock the owner out nowhere where they were signed in`() async throws {
+        let world = try await World(travelling: true)
+        let made = try await world.register(context: World.context(from: "192.0.2.1"))
+        let email = try #require(made.user?.email)
+        #expect(await attempt(world, email, World.password, from: "2001:db8::1") == "in")
+        _ = try await world.accounts.refresh(
+            RefreshRequest(refreshToken: made.refreshToken),
+            context: World.context(from: "192.0.2.2")
+        )
+        // A right password elsewhere, below the limit, is as good as any.
+        for number in 0..<10 { #expect(await attempt(world, email, from: "198.51.100.\(number)") == "INVALID_CREDENTIALS") }
+        #expect(await attempt(world, email, World.password, from: "198.51.100.1") == "RATE_LIMITED")
+        #expect(await attempt(world, email, World.password) == "RATE_LIMITED", "no address is none of theirs")
+        for known in ["192.0.2.1", "192.0.2.2", "2001:db8::ffff"] {
+            for _ in 0..<9 { #expect(await attempt(world, email, from: known) == "INVALID_CREDENTIALS") }
+            #expect(await attempt(world, email, World.password, from: known) == "in", "\(known)")
+            for _ in 0..<10 { #expect(await attempt(world, email, from: known) == "INVALID_CREDENTIALS") }
+            #expect(await attempt(world, email, World.password, from: known) == "RATE_LIMITED", "a share is bounded too")
+        }
+        #expect(await attempt(world, email, World.password, from: "198.51.100.1") == "RATE_LIMITED", "the others gain nothing")
+    }
+
+    @Test func `an address is not known for ever, nor are more than ten`() async throws {
+        let world = try await World(travelling: true)
+        let email = try #require(try await world.register(context: World.context(from: "192.0.2.1")).user?.email)
+        func isKnown(_ address: String) async -> Bool {
+            for _ in 0..<10 { _ = await attempt(world, email, from: "198.51.100.9") }
+            return await attempt(world, email, from: address) == "INVALID_CREDENTIALS"
+        }
+        #expect(await isKnown("192.0.2.1"))
+        let clock = try #require(world.manualClock)
+        clock.advance(by: .days(30) + .seconds(1))
+        #expect(await !isKnown("192.0.2.1"))
+        clock.advance(by: .minutes(16))
+        for number in 10..<21 {
+            #expect(await attempt(world, email, World.password, from: "192.0.2.\(number)") == "in")
+            clock.advance(by: .seconds(1))
+        }
+        #expect(await isKnown("192.0.2.20"))
+        #expect(await isKnown("192.0.2.11"))
+        #expect(await !isKnown("192.0.2.10"))
+    }
+
     @Test func `unknown e-mails are limited like known ones`() async throws {
         let world = try await World(travelling: true)
         let email = "\(World.unique("unknown"))@example.com"

@@ -1,7 +1,9 @@
 import AuthAPI
 import Bus
+import Database
 import Foundation
 import Kernel
+import StreaksAPI
 import Testing
 
 /// Profiles, names, terms and guests over HTTP, and what time does to them (AU-8 … AU-11).
@@ -39,6 +41,39 @@ import Testing
         #expect(try await world.call("PUT", "/api/users/me", "{}").status == 401)
     }
 
+    @Test(arguments: [
+        ("\"time_zone\":\"Asia/Hanoi\"", "Asia/Ho_Chi_Minh"), ("\"time_zone\":\"US/Pacific-New\"", "America/Los_Angeles"),
+        ("\"time_zone\":\"W. Europe Standard Time\"", "Europe/Berlin"), ("\"time_zone\":\"GMT+03:00\"", "+03:00"),
+        ("\"time_zone\":\"UTC-3\",\"timezone_offset\":60", "-03:00"),
+        // A name that is not known, and the offset beside it; one that is known wins over the offset.
+        ("\"time_zone\":\"PST\",\"timezone_offset\":-480", "-08:00"),
+        ("\"time_zone\":\"\",\"timezone_offset\":330", "+05:30"),
+        ("\"time_zone\":\"Mitteleuropäische Sommerzeit\",\"timezone_offset\":120", "+02:00"),
+        ("\"time_zone\":\"Asia/Hanoi\",\"timezone_offset\":-480", "Asia/Ho_Chi_Minh"),
+    ]) func `zone names of phones are understood, and the reply says which zone is used`(sent: String, used: String) async throws
+    {
+        let world = try await World.shared.value
+        let name = World.unique("zoe")
+        let account = "\"email\":\"\(name)@example.com\",\"password\":\"\(World.password)\",\"username\":\"\(name)\""
+        let made = try await world.call("POST", "/api/auth/register", "{\(account),\(sent)}")
+        #expect(made.status == 201 && made.string("user", "time_zone") == used, "\(made.text)")
+        #expect(Zone(used) != nil, "the zone is one that dates are computed with")
+        let person = try await world.register("yan")
+        let changed = try await world.call("PUT", "/api/users/me", "{\(sent)}", token: person.accessToken)
+        #expect(changed.status == 200 && changed.string("time_zone") == used, "\(changed.text)")
+    }
+
+    @Test(arguments: ["PST", "Mars/Base", "GMT+15", "", "asia/kolkata"])
+    func `a zone name that is not known, without an offset, is refused and changes nothing`(name: String) async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("xia")
+        let reply = try await world.call("PUT", "/api/users/me", "{\"time_zone\":\"\(name)\"}", token: person.accessToken)
+        #expect(reply.status == 400 && reply.code == "VALIDATION_ERROR", "\(reply.text)")
+        #expect(reply.text.contains("time_zone") && reply.text.contains("timezone_offset"), "\(reply.text)")
+        let me = try await world.call("GET", "/api/users/me", token: person.accessToken)
+        #expect(me.string("time_zone") == "UTC")
+    }
+
     @Test func `a change emits one event with the next version, and no change emits none`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("bea")
@@ -55,6 +90,28 @@ import Testing
         let state = try await world.profiles.getSummaries(GetSummariesRequest(userIDs: [id]), context: World.context()).profiles
             .first
         #expect(state?.version == 2 && state?.displayName == "Bea")
+    }
+
+    @Test func `a profile has the counts of the check-in streak, and goes without them when streaks does not answer`()
+        async throws
+    {
+        let world = try await World.shared.value
+        let (ann, ben) = (try await world.register("ann"), try await world.register("ben"))
+        let id = try #require(ben.user?.id)
+        func profile() async throws -> PublicProfile {
+            try await world.profiles.getProfile(
+                GetProfileRequest(userID: id),
+                context: World.context(try #require(ann.user?.id))
+            )
+        }
+        let none = try await profile()
+        #expect(none.currentStreak == 0 && none.longestStreak == 0)
+        world.publicStreaks.set(PublicStreak(currentStreak: 47, longestStreak: 89), of: id)
+        let shown = try await profile()
+        #expect(shown.currentStreak == 47 && shown.longestStreak == 89 && shown.username == ben.user?.username)
+        world.publicStreaks.refuse(id)
+        let without = try await profile()
+        #expect(without.currentStreak == nil && without.longestStreak == nil && without.userID == id)
     }
 
     @Test func `a username changes once in 14 days, and the old one is free again`() async throws {
@@ -82,6 +139,17 @@ import Testing
         #expect(await change(two) == nil)
         let renamed = try await world.profiles.updateMe(UpdateMeRequest(displayName: "Cem"), context: context())
         #expect(renamed.username == two)
+    }
+
+    @Test func `after 50,000 changes of an account its zone stays, and the rest can be changed`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("gus")
+        let id = try #require(person.user?.id)
+        try await world.database.execute("UPDATE account SET version = 50000 WHERE id = \(id)")
+        let refused = try await world.call("PUT", "/api/users/me", "{\"time_zone\":\"Asia/Tokyo\"}", token: person.accessToken)
+        #expect(refused.status == 400 && refused.code == "QUOTA_EXCEEDED", "\(refused.text)")
+        let renamed = try await world.call("PUT", "/api/users/me", "{\"display_name\":\"Gus\"}", token: person.accessToken)
+        #expect(renamed.status == 200 && renamed.string("display_name") == "Gus", "\(renamed.text)")
     }
 
     @Test func `two who want the same name at once do not both get it`() async throws {
@@ -159,13 +227,13 @@ import Testing
         #expect(try await world.profiles.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
     }
 
-    @Test func `names that are invisible, or that turn the text around them, are refused`() async throws {
+    @Test func `names that are invisible, turn the text around them, or speak for the service are refused`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("lou")
         let context = { World.context(person.user?.id) }
         let wrong = [
             " ", "\u{A0}\u{2003}", "\u{200B}", "\u{200D}", "\u{2800}", "\u{3164}", "\u{301}", "a\u{202E}b", "\u{2066}a", "a\tb",
-            "a\u{0}b",
+            "a\u{0}b", "Admin", "Ѕupport", "StreakSnap Team",
         ]
         for name in wrong {
             let error = await #expect(throws: ServiceError.self, "\(name.debugDescription)") {
@@ -207,6 +275,7 @@ import Testing
         )
         let username = try #require(made.user?.username)
         #expect(username.hasPrefix("user_"), "\(username)")
+        #expect(made.user?.displayName == username)
     }
 
     @Test func `right after its deletion an account's token is answered like that of any ended session`() async throws {
@@ -268,6 +337,36 @@ import Testing
         }
         #expect(replies.filter { $0.status == 200 }.compactMap { $0.int("guest_peeks_remaining") }.sorted() == [0, 1, 2])
         #expect(replies.filter { $0.status == 429 && $0.code == "GUEST_PEEKS_USED_UP" }.count == 13)
+    }
+
+    @Test func `of sixty peeks with twenty device ids from one address fifteen are given on a date`() async throws {
+        let world = try await World(travelling: true)
+        let clock = try #require(world.manualClock)
+        func peeks(from address: (Int) -> String) async throws -> Int {
+            var given = 0
+            for number in 0..<20 {
+                let request = CreateGuestSessionRequest(deviceID: World.unique("device"))
+                let guest = try await world.accounts.createGuestSession(request, context: World.context(from: address(number)))
+                for _ in 0..<3 {
+                    let context = CallContext(
+                        deadline: SystemClock.now() + .seconds(30),
+                        principal: Principal(userID: guest.guestID, role: .guest),
+                        clientAddress: IPAddress(address(number))
+                    )
+                    let answer = await reason { try await world.accounts.useGuestPeek(UseGuestPeekRequest(), context: context) }
+                    if answer == nil { given += 1 } else { #expect(answer == "GUEST_PEEKS_USED_UP") }
+                }
+            }
+            return given
+        }
+        // A home has a whole /64.
+        #expect(try await peeks { "2001:db8::\($0)" } == 15)
+        let late = CreateGuestSessionRequest(deviceID: World.unique("device"))
+        let guest = try await world.accounts.createGuestSession(late, context: World.context(from: "2001:db8::99"))
+        #expect(guest.guestPeeksRemaining == 0)
+        #expect(try await peeks { "192.0.2.\($0)" } == 60, "of as many homes")
+        clock.advance(by: .days(1))
+        #expect(try await peeks { "2001:db8::\($0)" } == 15)
     }
 
     @Test func `a guest reads and changes nothing`() async throws {

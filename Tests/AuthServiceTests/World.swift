@@ -41,10 +41,13 @@ final class World: Sendable {
     let apple: AppleServer
     let mailbox = Mailbox()
     let ended = EndedItems()
+    let publicStreaks = PublicStreaks()
     /// Nil with the machine's clock.
     let manualClock: ManualClock?
     private let bcryptCost: Int
     private let secondFactor: String
+    private let sessionDays: Int
+    private let settings: [String: String]
     private let hosts = Mutex<[ServiceHost<AuthModule>]>([])
     /// They answer as long as they are kept.
     private let others = Mutex<[BusService]>([])
@@ -53,13 +56,21 @@ final class World: Sendable {
     /// - Parameters:
     ///   - travelling: starts with a clock that stands still until it is moved, and without a gateway, which would not share it.
     ///   - secondFactor: whether administrators need one, `required` or `enrolled`.
+    ///   - sessionDays: how long a session goes on after its last use.
     ///   - features: what each replica runs, as in `--features`; empty means all.
-    init(travelling: Bool = false, bcryptCost: Int = 4, secondFactor: String = "enrolled", features: [String] = [""]) async throws
-    {
+    ///   - settings: of replicas that run all, by key.
+    init(
+        travelling: Bool = false,
+        bcryptCost: Int = 4,
+        secondFactor: String = "enrolled",
+        sessionDays: Int = 60,
+        features: [String] = [""],
+        settings: [String: String] = [:]
+    ) async throws {
         nats = try await NatsServer.start()
         databaseURL = try await Self.makeDatabase()
         manualClock = travelling ? ManualClock(Instant(seconds: 1_800_000_000)) : nil
-        (self.bcryptCost, self.secondFactor) = (bcryptCost, secondFactor)
+        (self.bcryptCost, self.secondFactor, self.sessionDays, self.settings) = (bcryptCost, secondFactor, sessionDays, settings)
         keyFolder = nats.files.appendingPathComponent("keys")
         apple = try await AppleServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
@@ -71,13 +82,15 @@ final class World: Sendable {
         )
         try await database.start()
         // Of the services that apply what protects a user there are none, and mails are only noted. What ended is what a test says.
-        let (mailbox, ended) = (mailbox, ended)
+        let (mailbox, ended, publicStreaks) = (mailbox, ended, publicStreaks)
         for name in ["social", "streaks", "media", "notifications"] {
             var endpoints = [Endpoint(EventBarrier.method(of: name)) { _, _ in Empty() }]
             switch name {
             case "notifications": endpoints.append(Endpoint(MailMethods.sendMail) { request, _ in try mailbox.take(request) })
             case "social": endpoints.append(Endpoint(FriendsMethods.countEndedTies) { request, _ in ended.ties(request) })
-            case "streaks": endpoints.append(Endpoint(MutualMethods.countEndedStreaks) { request, _ in ended.streaks(request) })
+            case "streaks":
+                endpoints.append(Endpoint(MutualMethods.countEndedStreaks) { request, _ in ended.streaks(request) })
+                endpoints.append(Endpoint(CheckInsMethods.getPublicStreak) { request, _ in try publicStreaks.find(request) })
             default: break
             }
             let other = BusService(
@@ -107,17 +120,26 @@ final class World: Sendable {
     private static let databases = Atomic(0)
 
     /// Starts one more replica of `auth`. One that runs profiles only is given no keys and no secret.
-    func addReplica(features: String = "") async throws {
+    ///
+    /// - Parameter key: the key of its deployment; nil for none.
+    func addReplica(
+        features: String = "",
+        key: String? = nil,
+        refreshSecret: String = String(repeating: "secret", count: 6)
+    ) async throws {
         var values = ["nats.url": nats.url, "database.url": databaseURL, "features": features]
+        values["service.key"] = key
         if features != "profiles" {
             values["auth.key-folder"] = keyFolder.path
             values["auth.bcrypt-cost"] = "\(bcryptCost)"
             values["auth.admin-second-factor"] = secondFactor
-            values["auth.refresh-secret"] = String(repeating: "secret", count: 6)
+            values["auth.refresh-secret"] = refreshSecret
+            values["auth.session-days"] = "\(sessionDays)"
             values["auth.apple-client-ids"] = "com.example.app, com.example.web"
             values["auth.apple-keys-url"] = apple.url
             values["blob.folder"] = nats.files.appendingPathComponent("blobs").path
             values["media.signing-key"] = String(repeating: "k", count: 40)
+            values.merge(settings) { $1 }
         }
         let settings = Settings(values: values, declared: AuthModule.settings)
         let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)
@@ -239,6 +261,11 @@ struct APIReply: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
     private var object: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
     var code: String? { (object["error"] as? [String: Any])?["code"] as? String }
+    /// What the details of a refusal name, sorted.
+    var fields: [String] {
+        let details = (object["error"] as? [String: Any])?["details"] as? [[String: Any]] ?? []
+        return details.compactMap { $0["field"] as? String }.sorted()
+    }
     func string(_ path: String...) -> String? { value(path) as? String }
     func int(_ path: String...) -> Int? { value(path) as? Int }
     func bool(_ path: String...) -> Bool? { value(path) as? Bool }

@@ -102,6 +102,54 @@ struct StoreTests {
         }
     }
 
+    @Test(arguments: zip(["insurance", "restore"], [7, 30] as [Int64]))
+    func `a limit of what is used on a streak is one for each streak`(item: String, days: Int64) async throws {
+        try await withWorld { world in
+            try await coins(world, 10_000)
+            world.others.setStreaks(0, for: item)
+            _ = try await buy(world, item)
+            #expect(await reason { _ = try await buy(world, item) } == "PURCHASE_LIMIT_REACHED", "before there is a streak")
+            world.others.setStreaks(3, for: item)
+            func remaining() async throws -> Int32? {
+                try await catalog(world).items.first { $0.item == item }?.remaining
+            }
+            #expect(try await remaining() == 2)
+            #expect(await reason { _ = try await buy(world, item, 3) } == "PURCHASE_LIMIT_REACHED")
+            _ = try await buy(world, item, 2)
+            #expect(try await remaining() == 0)
+            #expect(await reason { _ = try await buy(world, item) } == "PURCHASE_LIMIT_REACHED")
+            #expect(world.others.stock(of: ann) == [item: 3])
+            world.clock.advance(by: .days(days) + .seconds(1))
+            #expect(try await remaining() == 3)
+            // What the user has at most one of a week stays so.
+            world.others.setStreaks(3, for: "time_machine")
+            _ = try await buy(world, "time_machine")
+            #expect(await reason { _ = try await buy(world, "time_machine") } == "PURCHASE_LIMIT_REACHED")
+        }
+    }
+
+    @Test func `subscriptions say all that premium gives`() async throws {
+        try await withWorld { world in
+            let plans = try await catalog(world).items.filter { $0.kind == .subscription }
+            #expect(plans.count == 3)
+            for plan in plans {
+                #expect(plan.perks == Perk.allCases.map(\.rawValue), "\(plan.item)")
+                #expect(plan.perkTexts.map(\.perk) == plan.perks && plan.perkTexts.allSatisfy { !$0.text.isEmpty })
+            }
+            #expect(plans[0].perkTexts[0].text.hasSuffix("the free plan has 3."))
+        }
+    }
+
+    private func catalog(_ world: World) async throws -> Catalog {
+        try await GetCatalog(
+            catalog: CatalogRepository(database: world.database),
+            purchases: world.purchases.repository,
+            wallets: WalletViews(ledger: world.ledger),
+            useful: UsefulGoods(goods: GoodsClient(world.others)),
+            clock: world.clock
+        ).handle(GetCatalogRequest(), World.context(ann))
+    }
+
     @Test func `what could not be used is refused before it is paid for`() async throws {
         try await withWorld { world in
             try await coins(world, 2_000)

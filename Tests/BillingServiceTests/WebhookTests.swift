@@ -158,6 +158,21 @@ struct WebhookTests {
         }
     }
 
+    @Test(arguments: [
+        (#""environment":"PRODUCTION""#, true), (#""environment":"production""#, true), (#""environment":"SANDBOX""#, false),
+        (#""environment":"sandbox""#, false), (#""environment":"Sandbox""#, false), (#""environment":"""#, false),
+        (#""environment":null"#, false), (#""of_tomorrow":1"#, false),
+    ]) func `only what says that it was paid for in production counts`(field: String, isPremium: Bool) async throws {
+        try await withWorld { world in
+            world.others.add([ann])
+            let body = bought().replacing(#""environment":"PRODUCTION""#, with: field)
+            #expect(body.contains(field))
+            #expect(try await world.receive(body))
+            try await world.settle()
+            #expect(try await world.entitlements(of: ann).isPremium == isPremium)
+        }
+    }
+
     @Test func `purchases in the sandbox count for whom the operator says`() async throws {
         let body = bought().replacing("PRODUCTION", with: "SANDBOX")
         for (rule, isPremium) in [(SandboxRule.none, false), (.all, true), (.accounts([ann]), true), (.accounts([ben]), false)] {

@@ -33,6 +33,8 @@ final class OtherServices: Caller {
         var refusal: ServiceError?
         /// Why goods could not be used now.
         var useless: [String: String] = [:]
+        /// On how many streaks goods could be used.
+        var places: [String: Int32] = [:]
     }
 
     private let state = Mutex(State())
@@ -42,6 +44,7 @@ final class OtherServices: Caller {
     func fail(_ percent: Int, seed: UInt64) { state.withLock { ($0.failures, $0.dice) = (percent, Seeded(seed)) } }
     func refuse(_ error: ServiceError?) { state.withLock { $0.refusal = error } }
     func setUseless(_ good: String, _ reason: String?) { state.withLock { $0.useless[good] = reason } }
+    func setStreaks(_ count: Int32, for good: String) { state.withLock { $0.places[good] = count } }
     func stock(of user: UserID) -> [String: Int32] { state.withLock { ($0.stock[user] ?? [:]).filter { $0.value != 0 } } }
     var obtained: [Instant?] { state.withLock { $0.obtained } }
     func use(_ good: String, of user: UserID) {
@@ -72,7 +75,8 @@ final class OtherServices: Caller {
                             refused: state.useless[$0.good],
                             message: "Of no use now.",
                             needsUse: $0.good != "freeze",
-                            description: "What \($0.good) does."
+                            description: "What \($0.good) does.",
+                            streaks: state.places[$0.good]
                         )
                     }
                 )
@@ -126,7 +130,12 @@ struct World {
     static let streak = StreakID(high: 3, low: 3)
     static let start = Instant(seconds: 1_893_456_000)
 
-    init(_ database: Database, sandbox: SandboxRule = .none, store: RevenueCatServer? = nil) {
+    init(
+        _ database: Database,
+        sandbox: SandboxRule = .none,
+        store: RevenueCatServer? = nil,
+        premium: PremiumEntitlement = .premium
+    ) {
         let clock = ManualClock(Self.start)
         let others = OtherServices()
         let ledger = LedgerRepository(database: database)
@@ -149,9 +158,11 @@ struct World {
                 events: stored,
                 catalog: CatalogRepository(database: database),
                 purchases: purchases,
+                premium: premium,
                 logger: logger
             ),
             sandbox: sandbox,
+            premium: premium,
             work: work,
             logger: logger
         )
@@ -159,7 +170,8 @@ struct World {
             client: RevenueCatClient(
                 http: OutgoingHTTP(),
                 url: store?.url ?? "http://127.0.0.1:1",
-                key: store == nil ? "" : RevenueCatServer.key
+                key: store == nil ? "" : RevenueCatServer.key,
+                premium: premium
             ),
             events: events,
             work: work,
@@ -321,9 +333,10 @@ private let template = PostgresTemplate("billing") { database in
 nonisolated(nonsending) func withWorld(
     sandbox: SandboxRule = .none,
     store: RevenueCatServer? = nil,
+    premium: PremiumEntitlement = .premium,
     _ body: (World) async throws -> Void
 ) async throws {
     try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
-        try await body(World(database, sandbox: sandbox, store: store))
+        try await body(World(database, sandbox: sandbox, store: store, premium: premium))
     }
 }

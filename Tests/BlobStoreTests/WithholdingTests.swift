@@ -27,6 +27,35 @@ import Testing
         }
     }
 
+    @Test func `one picture is closed with all its renditions, and no other; moderators see it`() async throws {
+        try await withStore { store in
+            for folder in ["snaps/\(owner)/2026-01-02", "posts/\(owner)"] {
+                let (one, two) = ("\(folder)/one", "\(folder)/two")
+                let keys = try ["display.jpg", "thumbnail.jpg"].map { try BlobKey("\(one)/\($0)") }
+                let others = try [BlobKey("\(two)/display.jpg"), BlobKey("avatars/\(owner)/one/a.png")]
+                for key in keys + others { try await store.put(key, [1]) }
+                for _ in 0..<2 { try await store.close(folderOf: keys[0]) }
+                for key in keys {
+                    #expect(try await store.isWithheld(key), "\(key)")
+                    #expect(try await store.isWithheld(key, from: other), "\(key)")
+                    #expect(try await !store.isWithheld(key, from: owner), "a link that names the owner")
+                    let limit = Instant(seconds: 2_000_000_000)
+                    #expect(try await !store.isWithheld(key, from: .moderators, expires: limit), "\(key)")
+                }
+                for key in others { #expect(try await !store.isWithheld(key), "\(key)") }
+                for marker in try await store.list(prefix: "closed/", after: nil, limit: 10) {
+                    #expect(try await store.isWithheld(marker.key), "markers are not served")
+                }
+                try await store.withhold(owner)
+                #expect(try await store.isWithheld(keys[0], from: .moderators), "the owner is withheld")
+                try await store.release(owner)
+                for _ in 0..<2 { try await store.reopen(folderOf: keys[0]) }
+                for key in keys { #expect(try await !store.isWithheld(key), "\(key)") }
+                #expect(try await store.list(prefix: "closed/", after: nil, limit: 10).isEmpty)
+            }
+        }
+    }
+
     @Test func `an owner's blobs are hidden from one viewer, and from no other`() async throws {
         try await withStore { store in
             let key = try BlobKey("snaps/\(owner)/2026-01-02/one/display.jpg")

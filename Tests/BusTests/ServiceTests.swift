@@ -59,6 +59,31 @@ extension BrokerTests {
             }
         }
 
+        @Test func `a question what is wrong with the fields of a request reaches no handler`() async throws {
+            try await withBus { _, bus in
+                let ran = Shared(0)
+                let raw = Endpoint(service: "notes", version: "v1", name: "Raw") { body, _ in
+                    ran.update { $0 += 1 }
+                    return body
+                }
+                let change = Endpoint(Notes.change) { note, _ in
+                    ran.update { $0 += 1 }
+                    return note
+                }
+                let service = try await startNotes(bus, [change, raw])
+                func problems(_ subject: String, _ text: String) async -> [ServiceError.Detail] {
+                    await bus.problems(subject: subject, body: Array(text.utf8), context: CallContext())
+                }
+                let expected = ServiceError.Detail(field: "text", message: "must be something else")
+                #expect(await problems(Notes.change.subject, "invalid") == [expected])
+                #expect(await problems(Notes.change.subject, "right") == [])
+                #expect(await problems(raw.subject, "whatever") == [], "its endpoint decodes nothing")
+                #expect(await problems(Notes.echo.subject, "x") == [], "there is no such endpoint")
+                #expect(ran.value == 0)
+                await service.drain()
+            }
+        }
+
         @Test func `beyond the limit requests are refused at once`() async throws {
             try await withBus { _, bus in
                 let gate = Gate()

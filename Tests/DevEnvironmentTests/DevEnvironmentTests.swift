@@ -65,6 +65,12 @@ import Testing
             let second = DevEnvironment(configuration(folder), logger: silent)
             let after = try await second.start()
             #expect(after.natsPassword(of: "media") == before.natsPassword(of: "media"))
+            let keys = try String(contentsOfFile: after.sealKeysFile, encoding: .utf8).split { " \n".contains($0) }
+                .map(String.init)
+            #expect(keys == BusPermissions.services.sorted().map { "\($0):\(before.sealKey(of: $0) ?? "")" })
+            #expect(
+                keys.contains("media:" + (try String(contentsOfFile: after.sealKeyFile(of: "media"), encoding: .utf8).dropLast()))
+            )
             #expect(try await sql(#require(after.postgresURL(of: "media")), "SELECT n FROM kept").output == "1\n")
             let again = try RawNATS(url: after.natsURL, user: "operator", password: after.natsPassword(of: "operator"))
             #expect(try again.request("$JS.API.STREAM.INFO.EVT_MEDIA").contains(#""messages":1"#))
@@ -109,10 +115,22 @@ import Testing
         }
     }
 
+    @Test func `the data folder and its logs are not for others, also when the folder was there`() async throws {
+        try await withEnvironment { _, _, folder in
+            for (name, wanted) in [("", geteuid() == 0 ? 0o711 : 0o700), ("/logs", 0o700), ("/nats", 0o700), ("/secrets", 0o700)]
+            {
+                let mode = try FileManager.default.attributesOfItem(atPath: folder + name)[.posixPermissions] as? Int
+                #expect(mode == wanted, "\(name)")
+            }
+        }
+    }
+
     @Test func `secrets are for their owner only and in no log or configuration`() async throws {
         try await withEnvironment { _, endpoints, folder in
             let files = try FileManager.default.contentsOfDirectory(atPath: endpoints.secretsFolder)
-            #expect(files.count == 6 + 2 + 7 + 2, "\(files)")
+            // Passwords of the broker and the database, keys of seals with that of gateways, two of services, and deployment keys with the
+            // list of their public halves.
+            #expect(files.count == 8 + 7 + 7 + 2 + 6 + 1, "\(files)")
             for file in files + ["."] {
                 let mode =
                     try FileManager.default.attributesOfItem(atPath: "\(endpoints.secretsFolder)/\(file)")[.posixPermissions]

@@ -9,7 +9,8 @@ import Testing
     private static let text = #"""
         {"services": [
           {"name": "quotes", "database": false},
-          {"name": "meal_plans", "calls": ["auth", "quotes"], "sources": {"core": ["auth", "quotes"], "personal-data": ["auth"]}}
+          {"name": "meal_plans", "calls": {"auth": ["GetSummaries"], "quotes": ["v2.GetQuote"]},
+           "sources": {"core": ["auth", "quotes"], "personal-data": ["auth"]}}
         ]}
         """#
 
@@ -50,8 +51,10 @@ import Testing
             Set(rights.publish ?? [])
                 == Set(
                     reading + [
-                        "_INBOX.>", "evt.meal_plans.>", "relay.meal_plans.>", "rpc.auth.>", "inst.auth.>", "rpc.quotes.>",
-                        "inst.quotes.>", "$JS.API.STREAM.INFO.EVT_MEAL_PLANS", "$JS.API.STREAM.MSG.GET.DEV_CLOCK",
+                        "_INBOX.>", "evt.meal_plans.>", "relay.meal_plans.>", "rpc.auth.v1.GetSummaries",
+                        "inst.auth.*.rpc.auth.v1.GetSummaries", "inst.auth.*.ping", "inst.auth.ping", "rpc.quotes.v2.GetQuote",
+                        "inst.quotes.*.rpc.quotes.v2.GetQuote", "inst.quotes.*.ping", "inst.quotes.ping",
+                        "$JS.API.STREAM.INFO.EVT_MEAL_PLANS", "$JS.API.STREAM.MSG.GET.DEV_CLOCK",
                     ]
                 )
         )
@@ -74,9 +77,21 @@ import Testing
         (#"{"services": [{"name": "a__b"}]}"#, "must begin"),
         (#"{"services": [{"name": "a"}, {"name": "a"}]}"#, "services[1].name “a” is there twice"),
         (#"{"services": [{"name": "a", "colour": 1}]}"#, "services[0].colour is unknown"),
-        (#"{"services": [{"name": "a", "calls": ["b"]}]}"#, "services[0].calls has “b”, which is no service; there are a, auth"),
-        (#"{"services": [{"name": "a", "calls": ["a"]}]}"#, "services[0].calls has the service itself"),
-        (#"{"services": [{"name": "a", "calls": ["auth", "auth"]}]}"#, "services[0].calls has a service twice"),
+        (
+            #"{"services": [{"name": "a", "calls": {"b": ["X"]}}]}"#,
+            "services[0].calls has “b”, which is no service; there are a, auth"
+        ),
+        (#"{"services": [{"name": "a", "calls": {"a": ["X"]}}]}"#, "services[0].calls has the service itself"),
+        (#"{"services": [{"name": "a", "calls": {"auth": []}}]}"#, "services[0].calls.auth is empty"),
+        (#"{"services": [{"name": "a", "calls": {"auth": ["X", "X"]}}]}"#, "services[0].calls.auth has a method twice"),
+        (
+            #"{"services": [{"name": "a", "calls": {"auth": [">"]}}]}"#,
+            "services[0].calls.auth has “>”, which is no name of a method"
+        ),
+        (#"{"services": [{"name": "a", "calls": {"auth": ["v0.X"]}}]}"#, "has “v0.X”, which is no name of a method"),
+        (#"{"services": [{"name": "a", "calls": {"auth": ["getMe"]}}]}"#, "has “getMe”, which is no name of a method"),
+        (#"{"services": [{"name": "a", "calls": {"auth": ["v2.Backlog"]}}]}"#, "has “v2.Backlog”, which is for administrators"),
+        (#"{"services": [{"name": "a", "calls": ["auth"]}]}"#, "services[0].calls"),
         (#"{"services": [{"name": "a", "calls": "auth"}]}"#, "services[0].calls"),
         (#"{"services": [{"name": "a", "sources": {"core": ["b"]}}]}"#, "services[0].sources.core has “b”, which is no service"),
         (#"{"services": [{"name": "a", "sources": {"core": []}}]}"#, "services[0].sources.core is empty"),
@@ -109,11 +124,12 @@ import Testing
 
     private func check(_ endpoints: Endpoints) async throws {
         let plans = try RawNATS(url: endpoints.natsURL, user: "meal_plans", password: endpoints.natsPassword(of: "meal_plans"))
-        for subject in ["rpc.auth.v1.GetMe", "rpc.quotes.v1.GetQuote", "evt.meal_plans.v1.X", "_INBOX.gateway.1"] {
+        for subject in ["rpc.auth.v1.GetSummaries", "rpc.quotes.v2.GetQuote", "evt.meal_plans.v1.X", "_INBOX.gateway.1"] {
             #expect(try plans.canPublish(subject), "to \(subject)")
         }
         for subject in [
-            "rpc.billing.v1.X", "rpc.meal_plans.v1.X", "evt.auth.v1.X", "evt.quotes.v1.X", "$JS.API.STREAM.CREATE.EVT_MEAL_PLANS",
+            "rpc.auth.v1.GetMe", "rpc.quotes.v1.GetQuote", "rpc.billing.v1.X", "rpc.meal_plans.v1.X", "evt.auth.v1.X",
+            "evt.quotes.v1.X", "$JS.API.STREAM.CREATE.EVT_MEAL_PLANS",
             "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social-core",
         ] { #expect(try !plans.canPublish(subject), "to \(subject)") }
         for subject in ["rpc.meal_plans.>", "_INBOX.meal_plans.x"] { #expect(try plans.canSubscribe(subject), "from \(subject)") }
@@ -152,7 +168,7 @@ import Testing
     }
 
     /// `deploy/dev new-service` refuses what could not be in the file.
-    @Test(arguments: ["auth", "operator", "streaksnap", "public", "pg-x", "testing", "streams"])
+    @Test(arguments: ["auth", "operator", "streaksnap", "public", "pg-x", "streams"])
     func `a new service cannot have a name that is taken`(name: String) async throws {
         let bus = name.replacingOccurrences(of: "-", with: "_")
         #expect(FurtherService.problem(ofName: bus) == "is taken")

@@ -1,5 +1,6 @@
 import DevEnvironment
 import Foundation
+import Kernel
 import Processes
 import Testing
 
@@ -15,18 +16,15 @@ import Testing
             #expect(rights.notPublish == (name == "auth" ? [] : BusPermissions.operating))
             let publish = all.filter { !operating.contains($0) }
             let subscribe = try #require(rights.subscribe)
-            let called = publish.filter { $0.hasPrefix("rpc.") }.map { $0.split(separator: ".")[1] }
-            let awaited = BusPermissions.awaited[name] ?? []
-            #expect(called.map(String.init) == (BusPermissions.callees[name] ?? []) + awaited)
-            for service in awaited { #expect(publish.contains("rpc.\(service).v1.AwaitEvents")) }
+            // Exactly the methods that it calls, at the queue group and at single instances.
+            let calls = ServiceCalls.methods[name] ?? [:]
+            let called = calls.flatMap { service, methods in methods.map { "rpc.\(service).v1.\($0)" } }
+            #expect(Set(publish.filter { $0.hasPrefix("rpc.") }) == Set(called))
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
-            // Instances of these by name, and nothing else of any service.
             let instances =
-                (BusPermissions.callees[name] ?? []).map { "inst.\($0).>" }
-                + awaited.flatMap { service in
-                    ["*.rpc.\(service).v1.AwaitEvents", "*.ping", "ping"].map { "inst.\(service).\($0)" }
-                }
-            #expect(publish.filter { $0.hasPrefix("inst.") } == instances)
+                called.map { subject in "inst.\(subject.split(separator: ".")[1]).*.\(subject)" }
+                + calls.keys.flatMap { ["inst.\($0).*.ping", "inst.\($0).ping"] }
+            #expect(Set(publish.filter { $0.hasPrefix("inst.") }) == Set(instances))
             #expect(subscribe.filter { $0.hasPrefix("inst.") } == ["inst.\(name).>"])
             #expect(publish.allSatisfy { $0 != ">" && ($0.hasPrefix("inst.") || !$0.contains("*")) })
             // Of JetStream: reading, what it consumes, by its own consumer. A user who makes or changes streams or consumers has every right.
@@ -125,11 +123,15 @@ import Testing
 
             let social = try RawNATS(url: url, user: "social", password: endpoints.natsPassword(of: "social"))
             for subject in [
-                "rpc.auth.v1.GetMe", "rpc.streaks.v1.X", "evt.social.v1.X", "_INBOX.gateway.1", "relay.social.x",
+                "rpc.auth.v1.GetSummaries", "inst.auth.0123456789abcdef.rpc.auth.v1.GetSummaries", "inst.auth.ping",
+                "rpc.streaks.v1.StartForFriendship", "rpc.notifications.v1.AwaitEvents", "evt.social.v1.X", "_INBOX.gateway.1",
+                "relay.social.x",
                 "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social-core", "$JS.API.CONSUMER.INFO.EVT_AUTH.social-core",
                 "$JS.API.STREAM.MSG.GET.EVT_AUTH",
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [
+                "rpc.auth.v1.GetMe", "rpc.auth.v1.ListAccounts", "rpc.auth.v1.SuspendAccount", "rpc.streaks.v1.X",
+                "inst.auth.0123456789abcdef.rpc.auth.v1.GetMe", "rpc.notifications.v1.SendMail", "rpc.auth.v1.GetSummaries.x",
                 "rpc.billing.v1.X", "rpc.social.v1.X", "evt.auth.v1.X", "relay.auth.x", "dev.clock.set", "live.x", "$SRV.PING",
                 "$SYS.REQ.SERVER.PING", "anything", "rpc.auth.v1.RedriveParkedEvents",
                 "inst.auth.0123456789abcdef.rpc.auth.v1.Backlog", "revoked.\(UUID().uuidString.lowercased())",
@@ -149,6 +151,12 @@ import Testing
                 #expect(try gateway.canPublish(subject))
             }
             #expect(try !gateway.canPublish("rpc.streaks.v1.ParkedEvents"), "only auth may")
+            for subject in [
+                "rpc.billing.v1.SpendToken", "inst.billing.0123456789abcdef.rpc.billing.v1.SpendToken",
+                "rpc.quotes.v1.AwaitEvents",
+                "rpc.auth.v1.ExportPersonalData", "rpc.auth.v1.GetMailAddress",
+            ] { #expect(try !gateway.canPublish(subject), "gateway to \(subject), which has no route") }
+            #expect(try gateway.canPublish("rpc.notifications.v1.RenewWatches"), "streams are renewed without a route")
             let auth = try RawNATS(url: url, user: "auth", password: endpoints.natsPassword(of: "auth"))
             for subject in [
                 "rpc.auth.v1.Backlog", "inst.auth.0123456789abcdef.rpc.auth.v1.Backlog", "rpc.quotes.v1.RedriveParkedEvents",

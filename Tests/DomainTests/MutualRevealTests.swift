@@ -40,6 +40,22 @@ struct MutualRevealTests {
         #expect(slot(today, own: 0) == .empty)
     }
 
+    @Test func `what was not over when the friendship ended stays locked on later dates`() {
+        func later(_ closed: Int) -> StreakToday {
+            StreakToday(
+                yourDate: date,
+                friendDate: date,
+                openFrom: date,
+                friendNewest: date.advanced(by: 1),
+                closedFrom: date.advanced(by: closed)
+            )
+        }
+        #expect(Array(later(-30).friendDates) == [date, date.advanced(by: 1)], "no more dates than before")
+        #expect(slot(later(-30), posted: 0) == .locked(date))
+        #expect(slot(later(-30), posted: 0, own: 0) == .shown(date))
+        #expect(slot(later(5), posted: 0) == .locked(date), "what is not over opens no sooner")
+    }
+
     @Test func `yesterday's snap of one's own, which a clock set back calls today's, opens nothing of today`() {
         let west = today(your: -1, friend: 0, open: 0, newest: 0)
         #expect(slot(west, posted: 0, own: -1) == .locked(date))

@@ -18,7 +18,8 @@ import Testing
         guard let name = DisplayName.cleaned(text) else { return }
         #expect(try DisplayName.checked(name) == name, "seed \(seed)")
         #expect(DisplayName.cleaned(name) == name, "seed \(seed)")
-        #expect((1...DisplayName.longest).contains(name.unicodeScalars.count), "seed \(seed)")
+        #expect((1...DisplayName.longest).contains(name.count), "seed \(seed)")
+        #expect(name.utf8.count <= TextLength.mostBytes(characters: DisplayName.longest), "seed \(seed)")
     }
 
     @Test func `an account has a name even when the e-mail makes none`() {
@@ -36,6 +37,34 @@ import Testing
             let name = Username.proposal(email: email, attempt: attempt, salt: 7)
             #expect(Username.isValid(name) && !Username.isReserved(name), "\(name)")
         }
+    }
+
+    @Test(arguments: [
+        "admin", "Admin", "ADMIN", " a d m i n ", "a.d.m.i.n", "Adm\u{131}n", "\u{430}dmin", "аdmіn", "ＡＤＭＩＮ", "𝐚𝐝𝐦𝐢𝐧", "ⓐⓓⓜⓘⓝ",
+        "🅰dmin",
+        "ádmîn", "a\u{301}dmin", "a\u{34F}d\u{200D}min", "adrnin", "adm1n", "4dmin", "@dmin", "ADMlN", "ΑDМIΝ", "Admin Team",
+        "The Admins",
+        "Support", "SUPPORT", "Suppоrt", "Ѕuррort", "5upp0rt", "Suppoгt", "Suppoʀт", "SupportTeam", "Customer Support",
+        "Help & Support",
+        "moderator", "Мoderator", "System", "Official", "StreakSnap", "streak snap", "Streak-Snap Support", "ЅtreakЅnap",
+        "Streаk5nap",
+        "I ♥ StreakSnap", "Official StreakSnap Account", "Ripple", "Rіpple Team",
+    ]) func `no display name speaks for the service, or looks as if it did`(name: String) {
+        #expect(ReservedNames(apps: ["Ripple"]).contains(name))
+    }
+
+    @Test(arguments: [
+        "Ann", "Ann Admin Lee", "Sam Modigliani", "Theo", "Mo", "Max Support-Fischer", "Supportive Sue", "Adminah", "Team Ann",
+        "The Users",
+        "Customer", "Help", "Анна", "Мария", "Νίκος", "字", "👩🏽", "José", "Snap", "Streak", "Streak Hunter", "Ripley", "1",
+        "Modesty", "",
+    ]) func `names of people are none of those`(name: String) {
+        #expect(!ReservedNames(apps: ["Ripple"]).contains(name))
+    }
+
+    @Test(arguments: ["admin@example.com", "support@example.com", "streaksnap@example.com"])
+    func `a name made from an e-mail does not speak for the service either`(email: String) {
+        #expect(ReservedNames().fallback(email: email, username: "user_7") == "user_7")
     }
 
     @Test func `versions are compared number by number`() throws {

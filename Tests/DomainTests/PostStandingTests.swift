@@ -9,19 +9,35 @@ struct PostStandingTests {
 
     @Test func `the third reporter hides a post, not the second`() {
         var standing = PostStanding()
-        for reporters in Int32(1)...2 { standing.reported(reporters: reporters, now: now) }
+        for reporters in Int32(1)...2 { standing.reported(reporters: reporters, weight: reporters, now: now) }
         #expect(standing == PostStanding())
-        standing.reported(reporters: 3, now: now)
+        standing.reported(reporters: 3, weight: 3, now: now)
         #expect(standing.visibility == .hidden && standing.version == 1 && standing.hiddenAt == now)
-        standing.reported(reporters: 4, now: now + .seconds(5))
+        standing.reported(reporters: 4, weight: 4, now: now + .seconds(5))
         #expect(standing.version == 1 && standing.hiddenAt == now, "it is hidden once")
+    }
+
+    @Test func `accounts that are young and unverified hide nothing, however many; two that are neither still need a third`() {
+        let (young, old) = (UserID(high: UInt64(now.milliseconds) << 16, low: 1), UserID(high: 0, low: 1))
+        func weight(_ user: UserID, _ isVerified: Bool, _ at: Instant) -> Int32 {
+            ReportWeight.of(user, isVerified: isVerified, now: at)
+        }
+        #expect(weight(young, false, now + .seconds(30)) == 0 && weight(young, true, now) == 1)
+        #expect(weight(old, false, now) == 1 && weight(old, true, now) == 2)
+        #expect(weight(young, false, now + .days(1) - .seconds(1)) == 0 && weight(young, true, now + .days(1)) == 2)
+        var standing = PostStanding()
+        standing.reported(reporters: 1_000, weight: 0, now: now)
+        standing.reported(reporters: 2, weight: 4, now: now)
+        #expect(standing == PostStanding())
+        standing.reported(reporters: 3, weight: 4, now: now)
+        #expect(standing.visibility == .hidden)
     }
 
     @Test func `a dismissal shows it again, and three more hide it again`() {
         var standing = PostStanding(visibility: .hidden, version: 1, hiddenAt: now)
         standing.decided(.dismiss, now: now)
         #expect(standing == PostStanding(visibility: .shown, version: 2))
-        standing.reported(reporters: 3, now: now)
+        standing.reported(reporters: 3, weight: 3, now: now)
         #expect(standing.visibility == .hidden && standing.version == 3)
     }
 
@@ -47,7 +63,11 @@ struct PostStandingTests {
         for step in 0..<40 {
             let (before, at) = (standing, now + .seconds(Int64(step)))
             if Bool.random(using: &random) {
-                standing.reported(reporters: Int32.random(in: 1...5, using: &random), now: at)
+                standing.reported(
+                    reporters: Int32.random(in: 1...5, using: &random),
+                    weight: Int32.random(in: 0...6, using: &random),
+                    now: at
+                )
             } else if let action = Moderation.Action.allCases.randomElement(using: &random) {
                 standing.decided(action, now: at)
             }

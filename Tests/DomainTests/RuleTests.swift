@@ -13,6 +13,7 @@ struct RefreshFamilyTests {
         newest: Int,
         used: Interval? = nil,
         expiresIn: Interval = .days(1),
+        sessionExpiresIn: Interval = .days(30),
         revoked: Bool = false
     ) -> RefreshFamily.Presented {
         RefreshFamily.Presented(
@@ -20,6 +21,7 @@ struct RefreshFamilyTests {
             newestGeneration: newest,
             usedAt: used.map { now - $0 },
             expiresAt: now + expiresIn,
+            sessionExpiresAt: now + sessionExpiresIn,
             isRevoked: revoked
         )
     }
@@ -27,30 +29,40 @@ struct RefreshFamilyTests {
     @Test func `Each case of the rule`() {
         #expect(RefreshFamily.decide(token(3, newest: 3), now: now) == .rotate)
         #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(10)), now: now) == .repeatSuccessor)
-        #expect(RefreshFamily.decide(token(2, newest: 3, used: Interval(microseconds: 10_000_001)), now: now) == .revokeFamily)
         #expect(RefreshFamily.decide(token(1, newest: 3, used: .seconds(1)), now: now) == .revokeFamily)
         #expect(RefreshFamily.decide(token(3, newest: 3, expiresIn: .zero), now: now) == .refuse)
         #expect(RefreshFamily.decide(token(3, newest: 3, expiresIn: Interval(microseconds: 1)), now: now) == .rotate)
-        #expect(RefreshFamily.decide(token(2, newest: 3, used: .minutes(5), expiresIn: .zero), now: now) == .refuse)
+        #expect(RefreshFamily.decide(token(1, newest: 3, used: .minutes(5), expiresIn: .zero), now: now) == .refuse)
         #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(1), revoked: true), now: now) == .refuse)
     }
 
+    @Test func `The parent of the newest token gives it again whatever the time, for as long as the newest one lives`() {
+        for used in [Interval.zero, .seconds(12), .hours(5), .days(59)] {
+            #expect(RefreshFamily.decide(token(2, newest: 3, used: used), now: now) == .repeatSuccessor)
+            #expect(RefreshFamily.decide(token(2, newest: 3, used: used, expiresIn: .zero), now: now) == .repeatSuccessor)
+        }
+        let late = token(2, newest: 3, used: .days(60), expiresIn: .zero, sessionExpiresIn: .zero)
+        #expect(RefreshFamily.decide(late, now: now) == .refuse)
+        #expect(RefreshFamily.decide(token(2, newest: 4, used: .seconds(1)), now: now) == .revokeFamily, "the newer one was used")
+    }
+
     @Test(arguments: 0..<100)
-    func `A thief and the owner never both go on: using any token twice after the grace ends the session`(seed: Int) {
+    func `Using any token twice ends the session, unless it is the parent of one that was never used`(seed: Int) {
         var dice = Dice(seed)
         var clock = now
         var usedAt: [Int: Instant] = [:]
         var newest = 0
         var isRevoked = false
         for _ in 0..<60 {
-            clock = clock + .seconds(Int64(dice.roll(15)))
-            let generation = dice.roll(newest + 1)
+            clock = clock + .hours(Int64(dice.roll(15)))
+            let generation = max(0, newest - dice.roll(4))
             let decision = RefreshFamily.decide(
                 .init(
                     generation: generation,
                     newestGeneration: newest,
                     usedAt: usedAt[generation],
                     expiresAt: clock + .days(7),
+                    sessionExpiresAt: clock + .days(7),
                     isRevoked: isRevoked
                 ),
                 now: clock
@@ -62,7 +74,7 @@ struct RefreshFamilyTests {
                 newest += 1
             case .repeatSuccessor: #expect(generation == newest - 1 && !isRevoked)
             case .revokeFamily:
-                #expect(usedAt[generation] != nil && !isRevoked)
+                #expect(usedAt[generation] != nil && generation < newest - 1 && !isRevoked)
                 isRevoked = true
             case .refuse: #expect(isRevoked)
             }
@@ -136,6 +148,8 @@ struct SnapTests {
     @Test func `The element that is wrong is named`() {
         let error = #expect(throws: ServiceError.self) { try SnapTarget(["\(one)", "\(two),x"]) }
         #expect(error?.details.first?.field == "streak_ids[1]")
+        let more = #expect(throws: ServiceError.self) { try SnapTarget(["x,y", "\(one)", "all,z"]) }
+        #expect(more?.details.map(\.field) == ["streak_ids[0]", "streak_ids[2]"], "once each")
     }
 
     @Test func `that no streak takes are refused with the common reason, or all of them`() {

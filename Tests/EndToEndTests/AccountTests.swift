@@ -71,7 +71,7 @@ struct AccountTests {
 
     @Test func `the operator makes an administrator and rotates the key while everything runs`() async throws {
         let home = try await Installation.shared.value
-        var person = try await Person.register("root", at: home)
+        var person = try await Person.register("rhea", at: home)
         func streaksnap(_ arguments: String...) async throws -> String {
             let result = try await run(
                 Installation.binaries.appending(path: "streaksnap").path,

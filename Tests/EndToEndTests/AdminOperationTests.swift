@@ -113,7 +113,7 @@ extension RestartTests {
     @Test func `a service that hangs is shown as away, beside the others`() async throws {
         let home = try await Installation.separate.value
         // Another test may have killed a service a moment ago.
-        var person = try await register("admin", at: home)
+        var person = try await register("chief", at: home)
         _ = try await home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
         try await person.signIn()
         let admin = person

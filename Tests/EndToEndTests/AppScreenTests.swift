@@ -63,6 +63,7 @@ struct AppScreenTests {
         try eva.take(try await home.call("POST", "/api/auth/register", json: eva.registration()), 201)
         let refused = try await eva.setAvatar(try Photos.jpeg(4))
         #expect(refused.status == 400 && refused.code == "TERMS_NOT_ACCEPTED", "\(refused.text)")
+        #expect(refused.text.contains("POST /api/users/me/terms") && refused.text.contains("version"), "\(refused.text)")
         #expect(home.blobs(of: eva).isEmpty)
         #expect(try await eva.acceptTerms().status == 200)
         #expect(try await eva.setAvatar(try Photos.jpeg(4)).status == 200)

@@ -76,6 +76,28 @@ struct AvatarTests {
         #expect(try await ada.export().json["media"]["avatars"].list.isEmpty)
     }
 
+    @Test func `a link that was kept dies when its owner blocks another, and friends get a new one`() async throws {
+        let (ada, ben) = try await friends()
+        let eve = try await Person.register("eve", at: ada.home)
+        let reply = try await ada.setAvatar(try Photos.jpeg(87))
+        let kept = [try #require(reply.data["avatar_url"].string), try #require(reply.data["thumbnail_url"].string)]
+        let bytes = try await ada.home.http.send("GET", target(kept[0])).body
+        #expect(try await ada.post("/api/blocks", "{\"user_id\":\"\(eve.id)\"}").status == 201)
+        for link in kept {
+            try await eventually("\(link) is dead") { try await ada.home.http.send("GET", target(link)).status == 404 }
+        }
+        try await eventually("her friend sees the same picture by another link") {
+            guard let link = try await ben.get("/api/users/\(ada.id)").data["avatar_url"].string, link != kept[0] else {
+                return false
+            }
+            return try await ada.home.http.send("GET", target(link)).body == bytes
+        }
+        try await eventually("what was moved is deleted") {
+            try await ada.home.sql("SELECT count(*) FROM media.avatar WHERE user_id = '\(ada.id)'") == "1"
+        }
+        #expect(ada.home.blobs(of: ada).filter { $0.contains("/avatars/") }.count == 2)
+    }
+
     @Test func `a repeat with the same key is one picture`() async throws {
         let home = try await Installation.shared.value
         let ada = try await Person.register("ada", at: home)

@@ -298,7 +298,14 @@ extension Installation {
 
 extension Person {
     func generate(_ streak: String, _ json: String = "{}") async throws -> HTTPReply {
-        try await post("/api/milestones/\(streak)/generate", json)
+        // Pictures are made at a low priority: a busy machine may still be at work on the first sending.
+        var reply = try await post("/api/milestones/\(streak)/generate", json)
+        try await eventually("a card has been made, or is refused", within: .seconds(240)) {
+            guard reply.code == "REQUEST_IN_PROGRESS" else { return true }
+            reply = try await post("/api/milestones/\(streak)/generate", json)
+            return false
+        }
+        return reply
     }
 
     func share(_ card: String, _ platform: String) async throws -> HTTPReply {

@@ -5,7 +5,9 @@ import Testing
 /// The nine routes of check-ins answer to the letter as their published interface shows, in success and in every error it names.
 @Suite(.timeLimit(.minutes(5))) struct CheckInShapeTests {
     /// What our replies have besides: identification of the request, how long it took, and what screens need.
-    private static let everywhere: Set<String> = ["meta", "meta.request_id", "meta.request_time", "error.details"]
+    private static let everywhere: Set<String> = [
+        "meta", "meta.request_id", "meta.request_time", "error.details", "error.reason",
+    ]
     private static let entry: Set<String> = [
         "notes", "yesterday_feeling", "is_streak_check_in", "check_in_timestamp", "activities", "updated_at", "created_at",
     ]
@@ -104,6 +106,8 @@ import Testing
         }
         let stranger = try await life.home.call("GET", "/api/mobile/streaks/status", token: "nonsense")
         try checkError(stranger, "check-in", "UNAUTHORIZED", 401)
+        #expect(stranger.json["error"]["reason"].string == "INVALID_TOKEN", "\(stranger.text)")
+        #expect(stranger.header("WWW-Authenticate")?.contains("error=\"invalid_token\"") == true)
 
         try await life.nextDay()
         let today = String(try await life.now().prefix(10))
@@ -119,6 +123,27 @@ import Testing
         try await pausing(life)
         try check(try await life.person.get("/api/mobile/streaks/status"), "status", additions: screens)
         try await repairing(&life)
+    }
+
+    @Test func `the page of the API says which routes have details as an object, and all have a reason`() async throws {
+        let page = try await Installation.shared.value.call("GET", "/openapi.json").json
+        func resolved(_ schema: JSON) -> JSON {
+            page["components"]["schemas"][schema["$ref"].string?.split(separator: "/").last.map(String.init) ?? ""]
+        }
+        func failure(_ verb: String, _ path: String) -> JSON {
+            let reply = page["paths"][path][verb]["responses"]["default"]["content"]["application/json"]["schema"]
+            return resolved(resolved(reply)["properties"]["error"])
+        }
+        let published = failure("post", "/api/mobile/streaks/check-in")
+        #expect(published["properties"]["details"]["type"].string == "object")
+        #expect(published["properties"]["details"]["description"].string?.contains("published") == true)
+        let other = failure("get", "/api/users/me")
+        #expect(other["properties"]["details"]["type"].string == "array")
+        for error in [published, other] { #expect(error["required"].list.compactMap(\.string).contains("reason")) }
+        let text = try #require(page["info"]["description"].string)
+        #expect(text.contains("`POST /api/mobile/streaks/check-in`") && text.contains("TOKEN_EXPIRED"), "\(text)")
+        let headers = page["paths"]["/api/users/me"]["get"]["responses"]["default"]["headers"]
+        #expect(!headers["WWW-Authenticate"].isNull && !headers["Retry-After"].isNull)
     }
 
     private func pausing(_ life: Life) async throws {

@@ -113,7 +113,11 @@ import Testing
         let reply = try await person.get("/api/users/me")
         #expect(reply.status == 401)
         #expect(reply.code == "TOKEN_EXPIRED")
-        #expect(reply.header("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+        #expect(reply.header("WWW-Authenticate")?.contains("error=\"invalid_token\"") == true)
+        // The published routes have a code of their own for it: the reason is the same everywhere.
+        let published = try await person.get("/api/mobile/streaks/status")
+        #expect(published.status == 401 && published.code == "UNAUTHORIZED", "\(published.text)")
+        #expect(published.json["error"]["reason"].string == "TOKEN_EXPIRED", "\(published.text)")
         let refreshed = try await person.home.call(
             "POST",
             "/api/auth/refresh",

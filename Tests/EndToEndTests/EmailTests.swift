@@ -11,6 +11,7 @@ struct EmailTests {
         #expect(page.status == 200 && page.header("Content-Type") == "text/html; charset=utf-8", "\(page.text)")
         #expect(page.header("Referrer-Policy") == "no-referrer" && page.header("Cache-Control") == "no-store")
         #expect(page.header("Content-Security-Policy")?.hasPrefix("default-src 'none'; ") == true)
+        #expect(page.header("Content-Security-Policy")?.contains("script-src 'sha256-") == true)
         return page
     }
 

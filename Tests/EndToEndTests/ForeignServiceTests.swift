@@ -24,12 +24,15 @@ struct ForeignServiceTests {
     private func start() async throws -> ChildProcess {
         let (log, ready) = (folder.appending(path: "log"), folder.appending(path: "ready"))
         let broker = "nats://quotes:\(try home.secret("nats-quotes"))@127.0.0.1:\(home.natsPort)"
+        let key = home.data.appending(path: "secrets/service-key-quotes").path
         let protos = Self.folder.appending(path: "../../../Proto").standardized.path
         let service = try await ChildProcess.spawn(
             Command(
                 executable: try await PythonPackages.foreignService.value,
                 arguments: [
-                    Self.folder.appending(path: "service.py").path, "--broker", broker, "--protos", protos, "--ready", ready.path,
+                    Self.folder.appending(path: "service.py").path, "--broker", broker, "--protos", protos, "--key", key,
+                    "--ready",
+                    ready.path,
                 ],
                 environment: Command.inherited(),
                 output: log.path

@@ -28,6 +28,7 @@ import Testing
             let environment = [
                 "STREAKSNAP_NATS_URL": "nats://127.0.0.1:\(home.natsPort)",
                 "STREAKSNAP_NATS_PASSWORD_FILE": secrets.appending(path: "nats-gateway").path,
+                "STREAKSNAP_GATEWAY_SEAL_KEYS_FILE": secrets.appending(path: "seal-keys").path,
                 "STREAKSNAP_MEDIA_SIGNING_KEY_FILE": secrets.appending(path: "media-signing-key").path,
                 "STREAKSNAP_BLOB_FOLDER": home.data.appending(path: "blobs").path, "STREAKSNAP_HTTP_USER_RATE": "0",
                 "STREAKSNAP_HTTP_ADDRESS_RATE": "0",

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct LiveTests {
     /// The program `Fixtures/live_client.py`.
     private final class Client: Sendable {
-        private let log: URL
+        let log: URL
         private let program: ChildProcess
 
         init(_ person: Person, port: UInt16? = nil, after id: Int? = nil) async throws {
@@ -69,6 +69,12 @@ import Testing
         }
         #expect(client.ids == Array(client.ids[0]..<(client.ids[0] + client.ids.count)))
         await client.kill()
+        // They are what the description of the API says, in each kind.
+        let page = try await home.call("GET", "/openapi.json")
+        let check = [PythonPackages.file("OpenAPI/events.py"), "/api/events", client.log.path]
+        let result = try await run(try await PythonPackages.openAPI.value, check, input: page.body)
+        #expect(result.status == 0, "\(result.transcript.suffix(5_000))")
+        #expect(result.text == "notification reset streak unread_count\n")
     }
 
     @Test func `a stream closes when its session ends, and others' streams stay`() async throws {

@@ -12,7 +12,7 @@ struct ModerationTests {
 
     /// A user whose next session is a moderator's.
     private func moderator() async throws -> Person {
-        var person = try await people("mod")[0]
+        var person = try await people("moira")[0]
         _ = try await person.home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
         try await person.signIn()
         return person

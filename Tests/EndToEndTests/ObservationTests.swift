@@ -126,6 +126,8 @@ struct ObservationTests {
                 sample.name == "streaksnap_\(name)" && labels.allSatisfy { sample.labels[$0.key] == $0.value }
             }?.value
         }
+        #expect(value("gateway_checks_descriptors") == 1 && value("gateway_refused_replicas") == 0)
+        #expect(value("gateway_refused_routes") == 0)
         for service in ["auth", "social", "streaks", "media", "notifications", "billing"] {
             #expect(value("database_connections", ["service": service]) == 7, "\(service)")
             for name in ["database_connections_busy", "database_waiting", "database_connections_lost_total"] {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Stored photos and the links to them.
@@ -39,6 +40,56 @@ struct PhotoTests {
         for file in Files.all(below: home.data.appending(path: "blobs/snaps")) {
             #expect(Photos.metadata(in: Array(try Data(contentsOf: file))) == [], "\(file.path)")
         }
+    }
+
+    @Test func `a snap says which prompt it answers, and is no repeat of one for another`() async throws {
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        try await ada.befriend(ben)
+        let photo = try Photos.jpeg(81)
+        func upload(_ prompt: String?, key: String? = nil) async throws -> HTTPReply {
+            let fields = [("streak_ids", "all")] + (prompt.map { [("prompt_id", $0)] } ?? [])
+            return try await ada.upload(Form(photo: photo, fields: fields), key: key)
+        }
+        let unknown = try await upload("no-such-prompt")
+        #expect(unknown.status == 400 && unknown.code == "VALIDATION_ERROR" && unknown.text.contains("prompt_id"))
+        #expect(Files.all(below: home.data.appending(path: "blobs/snaps")).allSatisfy { !$0.path.contains(ada.id) })
+        let key = "prompt-\(ada.id)"
+        let first = try await upload("food-01", key: key)
+        #expect(first.status == 201 && first.data["snap"]["prompt_id"].string == "food-01", "\(first.text)")
+        #expect(try await upload("food-01", key: key).data == first.data)
+        for other in ["food-02", nil] {
+            #expect(try await upload(other, key: key).code == "IDEMPOTENCY_KEY_REUSED", "\(other ?? "none")")
+        }
+        let feed = try await ada.get("/api/photos/feed").data["items"].list
+        #expect(feed.first?["your_snap"]["prompt_id"].string == "food-01")
+        _ = try await ben.upload(try Photos.jpeg(82))
+        let seen = try await ben.get("/api/photos/feed").data["items"].list
+        #expect(seen.first?["friend_snap"]["prompt_id"].string == "food-01")
+    }
+
+    @Test func `a person deletes a snap of theirs, and the date stays counted`() async throws {
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        let streak = try await ada.befriend(ben)
+        let posted = try await ada.upload(try Photos.jpeg(83), caption: "a secret", key: "snap-\(ada.id)")
+        _ = try await ben.upload(try Photos.jpeg(84))
+        let id = try #require(posted.data["snap"]["id"].string)
+        #expect(try await ben.delete("/api/photos/\(id)").status == 404)
+        let seen = try await ben.get("/api/photos/feed").data["items"][0]["friend_snap"]["photo_url"].string
+        let links = [seen, posted.data["snap"]["photo_url"].string].compactMap { $0.flatMap(URL.init(string:)) }
+        #expect(links.count == 2)
+        for _ in 0..<2 { #expect(try await ada.delete("/api/photos/\(id)").status == 200) }
+        try await eventually("links that were given die") {
+            for link in links where try await get(link.path + "?" + (link.query ?? "")).status != 404 { return false }
+            return true
+        }
+        let hers = try await ada.get("/api/photos/feed").data["items"][0]
+        #expect(hers["your_snap_deleted"].bool == true && hers["your_turn"].bool == false && hers["your_snap"].isNull)
+        let his = try await ben.get("/api/photos/history/\(streak)")
+        #expect(his.data["days"][0]["friend_snap_deleted"].bool == true && !his.text.contains("a secret"))
+        #expect(try await ben.get("/api/streaks/\(streak)").data["streak"]["current_count"].int == 1)
+        #expect(try await !ada.upload(try Photos.jpeg(83), key: "snap-\(ada.id)").text.contains("a secret"))
     }
 
     @Test func `a position planted in EXIF, XMP and the text of a PNG is in nothing that is stored`() async throws {

@@ -55,9 +55,14 @@ struct PushJourneyTests {
         #expect(try await ben.get("/api/notifications/\(id)?locale=en").data["title"].string == "👋 New friend request")
         #expect(try await ben.delete("/api/notifications/\(id)").status == 200)
         #expect(try await ben.get("/api/notifications/\(id)").status == 404)
-        let all = try await home.call("PUT", "/api/notifications/read", token: ann.token, json: "{\"all\":true}")
-        #expect(all.status == 200 && all.data["unread_count"].int == 0, "\(all.text)")
-        #expect(try await home.call("PUT", "/api/notifications/read", token: ann.token, json: "{}").code == "VALIDATION_ERROR")
+        for everything in [#"{"ids":"all"}"#, #"{"all":true}"#] {
+            let all = try await home.call("PUT", "/api/notifications/read", token: ann.token, json: everything)
+            #expect(all.status == 200 && all.data["unread_count"].int == 0, "\(all.text)")
+        }
+        for wrong in ["{}", #"{"ids":"some"}"#, #"{"all":true,"ids":"all"}"#, #"{"ids":"all","ids":[]}"#] {
+            let refused = try await home.call("PUT", "/api/notifications/read", token: ann.token, json: wrong)
+            #expect(refused.status == 400 && refused.code == "VALIDATION_ERROR", "\(wrong): \(refused.text)")
+        }
 
         // Preferences.
         let change = #"{"friend_requests":false,"quiet_start_hour":23}"#

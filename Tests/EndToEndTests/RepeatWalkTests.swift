@@ -243,8 +243,10 @@ extension ClockTests {
             let (vic, wes) = (try await Person.register("vic", at: walk.home), try await Person.register("wes", at: walk.home))
             let streak = try await vic.befriend(wes)
             let form = Form(photo: try Photos.jpeg(UInt64(42 + index)), fields: [("streak_ids", streak)])
-            try await walk.send(way, by: vic.token, form: form, storesReply: false)
+            let posted = try await walk.send(way, by: vic.token, form: form, storesReply: false)
             #expect(try await walk.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(vic.id)'") == "1")
+            let ids = ["photo_id": try #require(posted["snap"]["id"].string)]
+            try await walk.send("DELETE /api/photos/{photo_id}", ids, by: vic.token)
         }
     }
 

@@ -66,19 +66,29 @@ import Testing
         #expect(try await feed(oracle, 1)["friend_snap"]["user_id"].string == oracle.people[0].id, "that of their date")
     }
 
-    @Test func `the end of a streak reveals nothing of a date that is not over`() async throws {
+    @Test func `the end of a friendship reveals nothing of a date that was not over, on no later day`() async throws {
         var oracle = try await RevealOracle(try await Self.travelling.value, zones: ["Europe/Berlin", "Europe/Berlin"])
         try await oracle.go(to: 12, of: 0)
         _ = try await oracle.post(0)
-        let friendship = try #require(try await oracle.people[1].get("/api/friends").data["friends"][0]["friendship_id"].string)
-        let removed = try await oracle.home.call("DELETE", "/api/friends/\(friendship)", token: oracle.people[1].token)
-        #expect(removed.status == 200, "\(removed.text)")
+        try await oracle.part()
         let (ben, streak) = (oracle.people[1], oracle.streaks[0])
         try await eventually("the streak has ended") {
             try await ben.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended"
         }
         try await expectNothingWrong(&oracle)
         try await oracle.go(to: 12, of: 0)
+        try await expectNothingWrong(&oracle)
+        let late = oracle.people[1]
+        let day = try await late.get("/api/photos/history/\(streak)").data["days"][0]
+        #expect(day["locked"].bool == true && day["friend_snap"].isNull, "\(day)")
+        // A block and its end change nothing.
+        let block = try await late.post("/api/blocks", "{\"user_id\":\"\(oracle.people[0].id)\"}")
+        let id = try #require(block.data["block_id"].string, "\(block.text)")
+        #expect(try await oracle.home.call("DELETE", "/api/blocks/\(id)", token: late.token).status == 200)
+        let home = oracle.home
+        try await eventually("media has both") {
+            try await home.sql("SELECT count(*) FROM media.block_replica WHERE active AND blocker = '\(late.id)'") == "0"
+        }
         try await expectNothingWrong(&oracle)
     }
 

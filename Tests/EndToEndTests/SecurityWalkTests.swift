@@ -83,8 +83,10 @@ struct SecurityWalkTests {
         let friendship = try #require(asked.data["friendship_id"].string)
         let accepted = try await ben.respond(friendship)
         let streak = try #require(accepted.data["streak"]["streak_id"].string)
-        #expect(try await ada.upload(try Photos.jpeg(71)).status == 201)
+        let snap = try await ada.upload(try Photos.jpeg(71))
+        #expect(snap.status == 201)
         var ids = ["friendship_id": friendship, "streak_id": streak, "streak_ids": streak, "friend_id": ben.id]
+        ids["photo_id"] = snap.data["snap"]["id"].string
         let dan = try await Person.register("dan", at: home)
         let blocked = try await ada.post("/api/blocks", "{\"user_id\":\"\(dan.id)\"}")
         ids["block_id"] = blocked.data["block_id"].string ?? blocked.data["id"].string ?? UUID().uuidString.lowercased()

@@ -23,6 +23,51 @@ struct TestEnvironmentTests {
         #expect(session["user_id"] == ada["user_id"] && session["access_token"].string != nil)
     }
 
+    @Test func `people are made when nothing is under way, and quiet is when what was done has been pushed`() async throws {
+        // Outside of quiet hours.
+        let world = try await TestKit.shared.value.world(#"{"clock": "2030-03-04T12:00:00Z"}"#)
+        let people = try await world.people(#"{"count": 2, "friends": true, "push": true}"#)
+        let pushes = { try await world.ask("GET", "pushes")["pushes"].list }
+        #expect(try await pushes().isEmpty)
+        let mails = try await world.ask("GET", "mails")["mails"].list.compactMap { $0["to"].string }
+        #expect(Set(mails) == ["person1@example.com", "person2@example.com"], "those that verify the addresses are there")
+        // Nothing comes later either.
+        _ = try await world.ask("POST", "quiet")
+        #expect(try await pushes().isEmpty)
+
+        let third = try #require(try await world.people().first)
+        let username = try #require(people[0]["username"].string)
+        let asked = try await world.call("POST", "/api/friends/request", by: third, #"{"username": "\#(username)"}"#)
+        #expect((200..<300).contains(asked.status), "\(asked.text)")
+        _ = try await world.ask("POST", "quiet")
+        #expect(try await pushes().map { $0["to"].string } == [people[0]["push_token"].string], "without waiting for it")
+        // A slow database is a fault that a test wants: it is not waited for.
+        _ = try await world.ask("PUT", "database", #"{"away": true}"#)
+        _ = try await world.ask("POST", "quiet")
+        _ = try await world.ask("PUT", "database", "{}")
+    }
+
+    @Test func `where registrations are private, people are made by the links in their mails`() async throws {
+        let world = try await TestKit.shared.value.world(#"{"settings": {"auth.private-registration": "true"}}"#)
+        let ada = try #require(try await world.people().first)
+        let me = try await world.call("GET", "/api/users/me", by: ada)
+        #expect(me.status == 200 && me.data["email_verified"].bool == true, "\(me.text)")
+        _ = try await world.ask("DELETE", "mails")
+        let (email, password) = (try #require(ada["email"].string), "correct-horse-battery")
+        for address in [email, "new@example.com"] {
+            let asked = try await world.call(
+                "POST",
+                "/api/auth/register",
+                #"{"email": "\#(address)", "password": "\#(password)"}"#
+            )
+            #expect(asked.status == 202 && asked.data["status"].string == "check_mail", "\(asked.text)")
+        }
+        _ = try await world.ask("POST", "quiet")
+        let mails = try await world.ask("GET", "mails")["mails"].list
+        let subjects = Dictionary(mails.map { ($0["to"].string ?? "", $0["subject"].string ?? "") }) { $1 }
+        #expect(subjects == [email: "You have an account already", "new@example.com": "Complete your registration"])
+    }
+
     @Test func `two worlds know nothing of each other`() async throws {
         let kit = try await TestKit.shared.value
         let (first, second) = (try await kit.world(), try await kit.world())

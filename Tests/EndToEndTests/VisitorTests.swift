@@ -3,6 +3,7 @@ import CommonAPI
 import Foundation
 import Kernel
 import Logging
+import Runtime
 import TestingAPI
 import TestSupport
 import Testing
@@ -33,18 +34,23 @@ struct VisitorTests {
 
     /// On the bus since the first test asked for it; the gateway knows its routes.
     static let present = Task { () -> Installation in
-        let home = try await Installation.shared.value
+        let file = try Installation.makeFolder().appending(path: "services.json")
+        try await removeWhenTestsEnd(file.deletingLastPathComponent())
+        try Data(#"{"services": [{"name": "testing", "database": false}]}"#.utf8).write(to: file)
+        let home = try await Installation(["--services", file.path])
         let reply = DescriptorReply(descriptorSet: TestingDescriptor.bytes, sha256: TestingDescriptor.hash)
         let describe = Endpoint.descriptor(
             service: "testing",
             sha256: TestingDescriptor.hash,
             reply: try reply.serialized()
         )
+        let key = try #require(ServiceKey(settingText: try home.secret("service-key-testing")))
+        let signature = try key.sign(.descriptor(service: "testing", version: "0.1.0", sha256: TestingDescriptor.hash))
         let service = BusService(
             connection: try await home.bus(),
             name: "testing",
             version: "0.1.0",
-            metadata: ["descriptor": TestingDescriptor.hash],
+            metadata: ["descriptor": TestingDescriptor.hash, ServiceStatement.descriptorField: signature],
             endpoints: VisitorService.endpoints(
                 greet: Greet(),
                 identify: Identify(),

@@ -17,19 +17,19 @@ import Testing
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: EchoGateway.silence)
         let catalog = ServiceCatalog(bus: bus, expected: ["roll"], logger: EchoGateway.silence)
         let documentation = DocumentationRoutes(catalog: catalog, developmentClock: false)
-        let empty = documentation.page
-        #expect(Self.place(of: documentation.page) == Self.place(of: empty))
+        let empty = documentation.page.plain.bytes
+        #expect(Self.place(of: documentation.page.plain.bytes) == Self.place(of: empty))
         let descriptor = HandmadeDescriptor(service: "roll", methods: [.init(name: "Get", path: "/api/roll/items")])
-        let replica = descriptor.replica(version: "1.0.0", on: bus)
+        let replica = try descriptor.replica(version: "1.0.0", on: bus)
         try await replica.start()
         try await eventually("the route is known") {
             await catalog.look()
             return catalog.knows(["roll"])
         }
-        let full = documentation.page
+        let full = documentation.page.plain.bytes
         #expect(!String(buffer: empty).contains("/api/roll/items") && String(buffer: full).contains("/api/roll/items"))
         await catalog.look()
-        #expect(Self.place(of: documentation.page) == Self.place(of: full), "nothing has changed")
+        #expect(Self.place(of: documentation.page.plain.bytes) == Self.place(of: full), "nothing has changed")
         await replica.drain()
         await bus.close()
     }

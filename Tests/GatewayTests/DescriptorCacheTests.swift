@@ -43,7 +43,7 @@ import Transcoding
             return catalog.routes.routes.map(\.template)
         }
 
-        let replica = Self.before.replica(version: "1.0.0", on: bus)
+        let replica = try Self.before.replica(version: "1.0.0", on: bus)
         try await replica.start()
         let cache = DescriptorCache()
         #expect(try await paths(cache) == ["/api/roll/before"])
@@ -51,7 +51,7 @@ import Transcoding
         await replica.drain()
 
         // One that gives another descriptor for the same hash shows who asks for it.
-        let liar = Self.after.replica(version: "1.0.0", on: bus, claimed: Self.before.hash)
+        let liar = try Self.after.replica(version: "1.0.0", on: bus, claimed: Self.before.hash)
         try await liar.start()
         #expect(try await paths(nil).isEmpty)
         let fresh = DescriptorCache()

@@ -20,6 +20,7 @@ import Testing
             reply = try await connection.reply()
         }
         #expect(reply.status == 429 && reply.code == "RATE_LIMITED" && reply["Connection"] == "close", "\(reply)")
+        #expect(reply["Retry-After"] == "1", "\(reply)")
         #expect(served >= 256)
         try await eventually("it is closed", within: .seconds(20)) { connection.isClosed }
     }

@@ -24,10 +24,18 @@ struct ReplyTests {
         #expect(reply["Cache-Control"] == "no-store", "\(reply)")
     }
 
+    @Test(arguments: [
+        "GET /api/notes?text=x", "GET /api/notes?wrong=x", "POST /api/private/notes", "GET /api/nothing", "DELETE /api/notes",
+        "GET /api/health", "GET /healthz", "GET /openapi.json", "GET /docs", "GET /s/abc", "GET /media/none", "FROB /healthz",
+    ]) func `no browser takes a reply for anything but what its type says`(line: String) async throws {
+        let reply = try await Self.ask(line)
+        #expect(reply.head.ranges(of: "X-Content-Type-Options: nosniff").count == 1, "\(reply.head)")
+    }
+
     @Test func `routes that say how they may be kept are left alone`() async throws {
         let page = try await Self.ask("GET /s/abc", "Authorization: Bearer x\r\n")
         #expect(page.status == 200 && page["Cache-Control"] == "public, max-age=60", "\(page)")
-        for line in ["GET /.well-known/keys.json", "GET /openapi.json", "GET /healthz"] {
+        for line in ["GET /.well-known/keys.json", "GET /healthz"] {
             let reply = try await Self.ask(line)
             #expect(reply.status == 200 && reply["Cache-Control"] == nil, "\(reply.head)")
         }
@@ -39,6 +47,21 @@ struct ReplyTests {
     ]) func `a page opens whatever was appended to its link`(query: String) async throws {
         let reply = try await Self.ask("GET /s/abc.png?\(query)")
         #expect(reply.status == 200 && reply.body == "abc.png", "\(reply)")
+    }
+
+    @Test(arguments: [
+        ("GET /api/notes/", "GET /api/notes?"), ("GET /api//notes", "GET /api/notes?"), ("POST /api/note", "POST /api/notes?"),
+        ("POST /notes", "POST /api/notes?"), ("GET /healthz/", "GET /healthz?"), ("GET /docs/", "GET /docs?"),
+    ]) func `a slash too many or a slip in a path is answered with the route that was meant`(line: String, meant: String)
+        async throws
+    {
+        let reply = try await Self.ask(line)
+        #expect(reply.status == 404 && reply.code == "NOT_FOUND" && reply.body.contains("did you mean \(meant)"), "\(reply)")
+    }
+
+    @Test func `what is near to no route suggests none`() async throws {
+        let reply = try await Self.ask("GET /api/nothing")
+        #expect(reply.status == 404 && !reply.body.contains("did you mean"), "\(reply)")
     }
 
     @Test(arguments: ["GET /api/notes?fbclid=x", "GET /api/notes?text=%E", "GET /.well-known/keys.json?utm_source=x"])

@@ -44,7 +44,7 @@ import Testing
         }
 
         func start(_ descriptor: HandmadeDescriptor, _ version: String, claimed: String? = nil) async throws -> BusService {
-            let replica = descriptor.replica(version: version, on: bus, claimed: claimed)
+            let replica = try descriptor.replica(version: version, on: bus, claimed: claimed)
             try await replica.start()
             return replica
         }

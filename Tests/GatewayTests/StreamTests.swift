@@ -278,6 +278,9 @@ import Testing
         let client = try await WatchClient(port, token: ann.token, method: "HEAD")
         let reply = try await client.connection.reply(isHead: true)
         #expect(reply.status == 200 && reply["Content-Type"] == "text/event-stream; charset=utf-8", "\(reply)")
+        #expect(reply["Transfer-Encoding"] == nil, "\(reply)")
+        try await eventually("it is closed") { client.connection.isClosed }
+        #expect(client.connection.text.isEmpty, "not even the chunk that ends a stream")
         #expect(world.leases == 0 && world.questions == 0)
         await world.stop()
     }

@@ -55,6 +55,7 @@ import Testing
             try await connection.send(Self.head(10_000))
             let reply = try await connection.reply()
             #expect(reply.status == 503 && reply.code == "UNAVAILABLE" && reply["Connection"] == "close", "\(reply)")
+            #expect(reply["Retry-After"] == "1", "\(reply)")
         }
         // What arrives whole takes nothing.
         #expect(try await gateway.ask(Self.whole).status == 200)

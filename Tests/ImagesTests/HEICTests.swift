@@ -15,7 +15,9 @@ import Testing
         } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
     }
 
-    private func isBearable(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { HEIFItems.areWithinLimits($0) } }
+    private func isBearable(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { HEIFItems.photo(in: $0) }?.withUnsafeBytes { HEIFItems.areWithinLimits($0) } ?? false
+    }
 
     @Test func `a photo as a phone lays it out is read`() async throws {
         let photo = try await processor.renditions(of: HandmadeHEIC().bytes)
@@ -31,16 +33,27 @@ import Testing
         var photo = HandmadeHEIC(canvas: (8_064, 6_048), configuration: Self.configuration(side: 512))
         #expect(isBearable(photo.bytes))
         photo.companionConfiguration = Self.configuration(side: 4_096)
-        #expect(isBearable(photo.bytes), "mattes and maps of gain and depth")
+        #expect(isBearable(photo.bytes))
         photo.companionConfiguration = Self.configuration(side: 7_168)
-        #expect(!isBearable(photo.bytes), "not two more photos as large")
+        #expect(isBearable(photo.bytes), "an alpha as large as the photo")
+        photo.companionConfiguration = Self.configuration(side: 8_192)
+        #expect(!isBearable(photo.bytes), "not a larger one")
         photo.companionConfiguration = HandmadeHEIC.configuration
         photo.configuration = Self.configuration(side: 1_024)
         #expect(!isBearable(photo.bytes))
     }
 
-    /// A configuration whose parameter set states a square; nothing more of it is right.
-    private static func configuration(side: Int) -> [UInt8] {
+    @Test func `a picture of ten bits counts twice`() {
+        var photo = HandmadeHEIC(columns: 1, rows: 1, configuration: Self.configuration(side: 7_400, depth: 10))
+        #expect(isBearable(photo.bytes))
+        photo.companionConfiguration = Self.configuration(side: 7_400)
+        #expect(!isBearable(photo.bytes), "not with an alpha as large")
+        photo.configuration = Self.configuration(side: 7_400)
+        #expect(isBearable(photo.bytes))
+    }
+
+    /// A configuration whose parameter set states a square and its depth; nothing more of it is right.
+    private static func configuration(side: Int, depth: Int = 8) -> [UInt8] {
         var bits: [Bool] = []
         func put(_ value: Int, _ count: Int) { for shift in (0..<count).reversed() { bits.append(value >> shift & 1 == 1) } }
         func code(_ value: Int) {
@@ -52,6 +65,8 @@ import Testing
         // A profile and a level without two zero bytes in a row.
         for _ in 0..<12 { put(0x11, 8) }
         for value in [0, 1, side, side] { code(value) }
+        put(0, 1)
+        for value in [depth - 8, depth - 8] { code(value) }
         while bits.count % 8 != 0 { put(1, 1) }
         let set = stride(from: 0, to: bits.count, by: 8).map { bits[$0..<$0 + 8].reduce(UInt8(0)) { $0 << 1 | ($1 ? 1 : 0) } }
         return HandmadeHEIC.configuration[..<22] + [1, 0x21, 0, 1, 0, UInt8(set.count)] + set
@@ -61,15 +76,12 @@ import Testing
         let set = HandmadeHEIC.largeConfiguration
         #expect(set.count == HandmadeHEIC.configuration.count && set != HandmadeHEIC.configuration)
         #expect(await refusal(of: HandmadeHEIC(configuration: set).bytes) == "IMAGE_UNDECODABLE")
-        #expect(
-            await refusal(of: HandmadeHEIC(companionConfiguration: set).bytes) == "IMAGE_UNDECODABLE",
-            "an alpha or a preview"
-        )
+        #expect(await refusal(of: HandmadeHEIC(companionConfiguration: set).bytes) == "IMAGE_UNDECODABLE", "an alpha")
         // A parameter set may come with the pixels as well.
         let start = try #require(set.firstRange(of: [0x42, 0x01, 0x01])).lowerBound
         let inside = [0, 0, 0, 42] + set[start..<start + 42] + HandmadeHEIC.coded
         #expect(await refusal(of: HandmadeHEIC(tile: inside).bytes) == "IMAGE_UNDECODABLE")
-        #expect(await refusal(of: HandmadeHEIC(preview: inside).bytes) == "IMAGE_UNDECODABLE")
+        #expect(await refusal(of: HandmadeHEIC(preview: inside).bytes) == nil, "a preview is not decoded")
     }
 
     @Test func `a parameter set behind lengths that no decoder reads is not overlooked`() async {
@@ -107,7 +119,11 @@ import Testing
         let repeated = [UInt16](repeating: HandmadeHEIC.firstTile, count: 60_000)
         let photo = HandmadeHEIC(references: [("dimg", HandmadeHEIC.grid, repeated)])
         #expect(await refusal(of: photo.bytes) == "IMAGE_UNDECODABLE")
-        let circle = HandmadeHEIC(references: [("auxl", HandmadeHEIC.grid, [HandmadeHEIC.grid, HandmadeHEIC.firstTile])])
+        // The alpha is made from the photo, which has this alpha.
+        let circle = HandmadeHEIC(
+            references: [("dimg", HandmadeHEIC.alpha, [HandmadeHEIC.grid])],
+            alphaType: "iden"
+        )
         #expect(await refusal(of: circle.bytes) == "IMAGE_UNDECODABLE")
         // The list says 60,000 more than there are.
         var short = HandmadeHEIC().bytes
@@ -148,6 +164,7 @@ import Testing
 
     private static let photos = [
         Fixtures.heic, Fixtures.plantedHEIC, Fixtures.p3HEIC, Fixtures.turnedHEIC, HandmadeHEIC(columns: 3, rows: 2).bytes,
+        HandmadeHEIC.ofToday.bytes, HandmadeHEIC(columns: 2, rows: 2, hasRecipe: true, isWide: true).bytes,
     ]
 
     /// Reading boxes never leaves the bytes nor counts beyond what a number holds (either would end the process), whatever they say.

@@ -9,6 +9,8 @@ struct HandmadePNG {
     var pixels: [[UInt8]]
     /// Chunks between header and pixels.
     var chunks: [(type: String, body: [UInt8])] = []
+    /// Chunks behind the pixels.
+    var lateChunks: [(type: String, body: [UInt8])] = []
 
     /// Four colours in RGB: red, green, blue and nearly white, each a quarter.
     static func quarters(width: Int = 24, height: Int = 16) -> HandmadePNG {
@@ -29,11 +31,12 @@ struct HandmadePNG {
         HandmadePNG(width: width, height: height, pixels: [[UInt8]](repeating: colour, count: width * height))
     }
 
-    /// The same pixels with an EXIF orientation.
-    func orientated(_ orientation: UInt8) -> HandmadePNG {
+    /// The same pixels with an EXIF orientation, before or behind them.
+    func orientated(_ orientation: UInt8, isLate: Bool = false) -> HandmadePNG {
         let entry: [UInt8] = [0x12, 0x01, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0]
         var copy = self
-        copy.chunks.append(("eXIf", [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0] + entry + [0, 0, 0, 0]))
+        let exif: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0] + entry + [0, 0, 0, 0]
+        if isLate { copy.lateChunks.append(("eXIf", exif)) } else { copy.chunks.append(("eXIf", exif)) }
         return copy
     }
 
@@ -66,7 +69,8 @@ struct HandmadePNG {
         for row in 0..<height { raw += [0] + pixels[row * width..<(row + 1) * width].flatMap { $0 } }
         let header = Self.bigEndian(UInt32(width)) + Self.bigEndian(UInt32(height)) + [bitDepth, colourType, 0, 0, 0]
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + Self.chunk("IHDR", header)
-            + chunks.flatMap { Self.chunk($0.type, $0.body) } + Self.chunk("IDAT", Self.zlib(raw)) + Self.chunk("IEND", [])
+            + chunks.flatMap { Self.chunk($0.type, $0.body) } + Self.chunk("IDAT", Self.zlib(raw))
+            + lateChunks.flatMap { Self.chunk($0.type, $0.body) } + Self.chunk("IEND", [])
     }
 
     static func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {

@@ -131,9 +131,9 @@ import Testing
             let header = Array("IHDR".utf8) + bigEndian(width) + bigEndian(height) + png[24..<29]
             png.replaceSubrange(12..<33, with: header + bigEndian(crc32(header)))
         }
-        claim(width: 10_001, height: 5_000)
+        claim(width: 11_201, height: 5_000)
         #expect(await refusal(of: png) == "IMAGE_TOO_LARGE")
-        claim(width: 10_000, height: 5_000)
+        claim(width: 11_200, height: 5_000)
         #expect(await refusal(of: png) == "IMAGE_UNDECODABLE")
     }
 

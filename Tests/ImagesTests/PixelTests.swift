@@ -20,6 +20,19 @@ import Testing
         #expect(isTheSame == (orientation == 1), "the test can distinguish them")
     }
 
+    @Test(arguments: 1...8) func `an orientation behind the pixels of a PNG counts too`(orientation: Int) async throws {
+        let photo = HandmadePNG.quarters()
+        let isUpright = try await look(
+            alike: photo.orientated(UInt8(orientation), isLate: true).bytes,
+            photo.seen(orientation).bytes
+        )
+        #expect(isUpright)
+        // The first one counts, wherever it lies.
+        let both = photo.orientated(UInt8(orientation)).orientated(3, isLate: true).orientated(5, isLate: true)
+        let isFirst = try await look(alike: both.bytes, photo.seen(orientation).bytes)
+        #expect(isFirst)
+    }
+
     @Test func `a turn of the container is made once`() async throws {
         let turned = try await look(alike: Fixtures.turnedHEIC, Fixtures.turnedPNG)
         #expect(turned)

@@ -215,10 +215,9 @@ private let template = PostgresTemplate("media_card_kinds") { database in
             #expect(try await world.share(card.milestoneID, by: Self.ann).shareURL == card.shareURL)
             let error = await #expect(throws: ServiceError.self) { try await world.share(card.milestoneID, by: Self.ben) }
             #expect(error?.code == .notFound, "it is not his")
-            #expect(
-                try await world.database.query("SELECT 1 FROM outbox WHERE subject = \(CardShared.subject)").count == 1,
-                "what is shared extends the social_share streak"
-            )
+            let shared = try await world.database.query("SELECT body FROM outbox WHERE subject = \(CardShared.subject)")
+                .map { try CardShared(serialized: try $0.decode(as: [UInt8].self)) }
+            #expect(shared.map(\.streakID) == [stored.streak], "what is shared extends the social_share streak, and is a figure")
 
             // Nothing of an account is shown that may not be seen.
             try await world.work.run(trace: "", requestID: "") { work in

@@ -12,6 +12,8 @@ struct MailTextTests {
         .passwordChanged, .deletionScheduled(at: at), .deletionUndone(ended: nil),
         .purchaseReceipt(product: "100 coins", price: "4.99 EUR", order: "GPA.1234", at: at),
         .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed(left: 9),
+        .appleLinked(isPasswordRemoved: false), .appleLinked(isPasswordRemoved: true),
+        .registration(link: "https://example.com/verify/ghi"), .accountExists(link: "https://example.com/reset/ghi"),
     ]
 
     @Test(arguments: MailLanguage.allCases)

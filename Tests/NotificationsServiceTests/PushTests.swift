@@ -178,6 +178,25 @@ struct PushTests {
         }
     }
 
+    @Test func `of sixty test pushes of a user in an hour five are sent, also when their entries are deleted`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            let send = SendTest(writer: world.core.writer, mutations: world.mutations)
+            var refusals: [ServiceError] = []
+            for _ in 0..<60 {
+                do {
+                    _ = try await send.handle(SendTestRequest(), World.by(ann))
+                    _ = try await world.database.execute("DELETE FROM notification WHERE user_id = \(ann)")
+                } catch let error as ServiceError { refusals.append(error) }
+            }
+            #expect(refusals.count == 55)
+            #expect(refusals.allSatisfy { $0.reason == "RATE_LIMITED" && (3_590...3_601).contains($0.retryAfter ?? 0) })
+            _ = try await send.handle(SendTestRequest(), World.by(ben))
+            world.clock.advance(by: .hours(1) + .seconds(1))
+            _ = try await send.handle(SendTestRequest(), World.by(ann))
+        }
+    }
+
     @Test func `without an address nothing is pushed, and nothing waits`() async throws {
         try await withWorld(settings: ["notifications.push-url": ""]) { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))

@@ -172,6 +172,18 @@ private let requester = HashRequester(.signIn, address: nil)
         #expect(try await hasher.hash("p", for: requester).utf8.count == 60, "the turn was handed on")
     }
 
+    @Test func `after a stall passwords are hashed again, however little time a request has`() async throws {
+        let (hasher, process) = try await frozen()
+        defer { kill(process, SIGCONT) }
+        let stalled = Task { try await hasher.hash("p", for: requester) }
+        let end = ContinuousClock.now + .seconds(4)
+        try await eventually("a hash has taken far longer than a request may") { ContinuousClock.now > end }
+        kill(process, SIGCONT)
+        _ = try await stalled.value
+        let hurried = HashRequester(.signIn, address: nil, deadline: SystemClock.now() + .milliseconds(900))
+        #expect(try await hasher.hash("p", for: hurried).utf8.count == 60)
+    }
+
     @Test func `costs are bounded`() {
         #expect(PasswordHasher(cost: 0).cost == 4)
         #expect(PasswordHasher(cost: 99).cost == 14)

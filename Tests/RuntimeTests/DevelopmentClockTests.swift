@@ -56,7 +56,7 @@ private final class CountedWarnings: Sendable {
         let (clock, logged) = (DevelopmentClock(), CountedWarnings())
         let settled = Atomic(0)
         let agent = DevelopmentClockAgent(service: "test", clock: clock, bus: mine, logger: logged.logger) {
-            settled.add(1, ordering: .relaxed).newValue
+            DevelopmentClockAgent.Work(done: 7, underWay: settled.add(1, ordering: .relaxed).newValue)
         }
         try agent.listen()
         try await mine.flush(within: .seconds(60))
@@ -73,7 +73,7 @@ private final class CountedWarnings: Sendable {
             for: .seconds(30),
             atMost: 1
         )
-        #expect(answers.map { String(decoding: $0.body, as: UTF8.self) } == ["test 1"])
+        #expect(answers.map { String(decoding: $0.body, as: UTF8.self) } == ["test 7 1"])
         #expect(clock.shift == .seconds(90) && settled.load(ordering: .relaxed) == 1)
         #expect(logged.count == texts.count + 1)
         await theirs.close()
@@ -105,7 +105,9 @@ private final class CountedWarnings: Sendable {
         let logged = CountedWarnings()
         let clocks = (0..<3).map { _ in DevelopmentClock() }
         for clock in clocks {
-            try DevelopmentClockAgent(service: "test", clock: clock, bus: bus, logger: logged.logger) { 0 }.listen()
+            try DevelopmentClockAgent(service: "test", clock: clock, bus: bus, logger: logged.logger) {
+                .init(done: 0, underWay: 0)
+            }.listen()
         }
         try await bus.flush(within: .seconds(60))
         try bus.publish(
@@ -243,6 +245,46 @@ private final class CountedWarnings: Sendable {
             let shift = try #require(clocks.map(\.shift).max())
             #expect(abs((shift - .hours(8)).seconds) < 60)
         }
+    }
+
+    /// Replicas that have nothing to do when they are asked, and what they have done by then: one more at each question, for some questions.
+    @Test(arguments: [false, true]) func `what was done between two questions is not quiet in a private environment`(
+        isPrivate: Bool
+    )
+        async throws
+    {
+        let server = try await NatsServer.start()
+        let bus = try await bus(server)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+        let clock = DevelopmentClock()
+        let asked = Atomic(0)
+        let agent = DevelopmentClockAgent(service: "test", clock: clock, bus: bus, logger: CountedWarnings().logger) {
+            .init(done: min(asked.add(1, ordering: .relaxed).newValue, 5), underWay: 0)
+        }
+        try agent.listen()
+        let coordinator = DevelopmentClockCoordinator(bus: bus, clock: clock, isPrivate: isPrivate)
+        try await coordinator.waitUntilQuiet(replicas: 1)
+        #expect(asked.load(ordering: .relaxed) == (isPrivate ? 6 : 2))
+        #expect(clock.shift == .zero, "nothing is moved")
+        try await coordinator.advance(by: .seconds(90), replicas: 1)
+        #expect(clock.shift == .seconds(90) && asked.load(ordering: .relaxed) == (isPrivate ? 8 : 4))
+        await bus.close()
+    }
+
+    @Test func `a replica that always has more to do is not quiet`() async throws {
+        let server = try await NatsServer.start()
+        let bus = try await bus(server)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+        let clock = DevelopmentClock()
+        try DevelopmentClockAgent(service: "test", clock: clock, bus: bus, logger: CountedWarnings().logger) {
+            .init(done: 0, underWay: 1)
+        }.listen()
+        let coordinator = DevelopmentClockCoordinator(bus: bus, clock: clock)
+        let error = await #expect(throws: ServiceError.self) {
+            try await coordinator.waitUntilQuiet(limit: .milliseconds(300), replicas: 1)
+        }
+        #expect(error == .deadlineExceeded)
+        await bus.close()
     }
 
     @Test func `no step is one too, and the field of a step that cannot be is advance_seconds`() async throws {

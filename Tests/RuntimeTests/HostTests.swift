@@ -1,5 +1,7 @@
 import Bus
+import Cryptography
 import Database
+import Foundation
 import Kernel
 import Logging
 import Synchronization
@@ -92,19 +94,22 @@ struct HostTests {
         _ nats: NatsServer,
         fails: Bool = false,
         database: String? = nil,
-        _ lines: Recorder.Lines = Recorder.Lines()
+        sealKey: String? = nil,
+        key: String? = nil,
+        _ lines: Recorder.Lines = Recorder.Lines(),
+        _ metrics: Metrics = Metrics()
     ) throws -> ServiceHost<TestModule> {
-        let settings = Settings(
-            values: [
-                "nats.url": nats.url, "database.url": database ?? postgres.connectionString, "database.pool": "3",
-                "test.fails": "\(fails)",
-            ],
-            declared: TestModule.settings
-        )
+        var values = [
+            "nats.url": nats.url, "database.url": database ?? postgres.connectionString, "database.pool": "3",
+            "test.fails": "\(fails)",
+        ]
+        values["seal.key"] = sealKey
+        values["service.key"] = key
+        let settings = Settings(values: values, declared: TestModule.settings)
         return try ServiceHost(
             settings: settings,
             logger: Logger(label: "test") { _ in Recorder(lines: lines) },
-            metrics: Metrics()
+            metrics: metrics
         )
     }
 
@@ -128,6 +133,72 @@ struct HostTests {
         #expect(!host.isReady)
         #expect(lines.parts("stopped") == Self.order.reversed())
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
+    }
+
+    @Test func `with a key it believes only what a gateway has sealed, without one anything, and shows which`() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let key = String(repeating: "k", count: 32)
+        let plain = BusConfiguration(url: nats.url, inboxPrefix: "_INBOX.caller")
+        var sealing = plain
+        sealing.sealer = try Sealer("hosted:\(key)")
+        let caller = try await BusConnection.connect(plain, logger: PostgresServer.silence)
+        let gateway = try await BusConnection.connect(sealing, logger: PostgresServer.silence)
+        let admin = Principal(userID: UserID(high: 0, low: 1), role: .admin)
+        func ask(_ text: String, _ bus: BusConnection) async throws -> String {
+            try await bus.call(TestModule.change, Note(text), context: .expiring(in: .seconds(30), principal: admin)).text
+        }
+        for isChecked in [false, true] {
+            let (lines, metrics) = (Recorder.Lines(), Metrics())
+            let host = try host(postgres, nats, sealKey: isChecked ? key : nil, lines, metrics)
+            try await host.start()
+            #expect(metrics.text().contains("streaksnap_principals_checked{service=\"hosted\"} \(isChecked ? 1 : 0)"))
+            #expect(lines.contains("principals are believed without a seal: --seal-key is not set") != isChecked)
+            #expect(try await ask("sealed", gateway) == "sealed")
+            if isChecked {
+                let error = await #expect(throws: ServiceError.self) { try await ask("forged", caller) }
+                #expect(error?.reason == "PRINCIPAL_NOT_SEALED")
+                #expect(TestModule.runs.withLock { $0["forged"] } == nil)
+            } else {
+                #expect(try await ask("believed", caller) == "believed")
+            }
+            await host.stop()
+        }
+        let unusable = try host(postgres, nats, sealKey: "short")
+        let error = await #expect(throws: Settings.Invalid.self) { try await unusable.start() }
+        #expect(error?.description == "--seal-key (or STREAKSNAP_SEAL_KEY) must have keys of at least 32 characters.")
+        await caller.close()
+        await gateway.close()
+    }
+
+    @Test func `signs its version and descriptor with the key of its deployment, if it has one`() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let bus = try await BusConnection.connect(
+            BusConfiguration(url: nats.url, inboxPrefix: "_INBOX.caller"),
+            logger: PostgresServer.silence
+        )
+        func signature() async throws -> String? {
+            let replies = try await bus.scatter("$SRV.PING.hosted", for: .seconds(30), atMost: 1)
+            let body = try #require(replies.first).body
+            let reply = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
+            return (reply?["metadata"] as? [String: String])?["descriptor-signature"]
+        }
+        let unsigned = try host(postgres, nats)
+        try await unsigned.start()
+        #expect(try await signature() == nil)
+        await unsigned.stop()
+        let pem = try Ed25519.PrivateKey().pem()
+        let host = try host(postgres, nats, key: pem)
+        try await host.start()
+        let key = try #require(ServiceKey(settingText: pem))
+        let known = try #require(ServicePublicKeys(settingText: "hosted=\(key.publicText)"))
+        let statement = ServiceStatement.descriptor(service: "hosted", version: TestModule.version, sha256: "hash")
+        let signed = try #require(await signature())
+        #expect(known.verify(signed, of: statement, by: "hosted"))
+        await host.stop()
+        await bus.close()
+        let wrong = try self.host(postgres, nats, key: "no key")
+        let error = await #expect(throws: Settings.Invalid.self) { try await wrong.start() }
+        #expect(error?.description.contains("--service-key") == true && error?.description.contains("no key") == false)
     }
 
     @Test func `says which setting is wrong when the database's is`() async throws {

@@ -21,6 +21,7 @@ struct PersonalDataTests {
             PersonalTable(
                 "letter",
                 users: ["author": .delete, "reader": .anonymise([("reader", "NULL"), ("words", "''")])],
+                growth: .bounded("as many as one writes"),
                 references: ["place"],
                 exports: [
                     PersonalExport(
@@ -36,6 +37,7 @@ struct PersonalDataTests {
             PersonalTable(
                 "visit",
                 users: ["guest": .keep("the host's book")],
+                growth: .bounded("as many as one makes"),
                 exports: [
                     PersonalExport("visits", ["came_at"]) { "guest = \($0)" },
                     PersonalExport("hosts", [.value("name", "host.name")], join: "JOIN host USING (house)") { "guest = \($0)" },

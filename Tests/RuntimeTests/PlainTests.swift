@@ -328,6 +328,35 @@ struct SmallTests {
         #expect(looks.load(ordering: .relaxed) == 1)
     }
 
+    @Test func `what a job is at counts as due until it is done`() async throws {
+        let gate = WakeSignal()
+        let runs = Atomic(0)
+        // The first run claims the only row; every other one finds nothing due, and yet the row is not done.
+        let job = Job("claimed", every: .seconds(3600)) { _ in
+            guard runs.add(1, ordering: .relaxed).newValue == 1 else { return 0 }
+            await gate.wait(atMost: .seconds(600))
+            return 1
+        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let runner = JobRunner(jobs: [job], clock: SystemClock(), logger: logger, metrics: Metrics())
+        let running = Task { await runner.run() }
+        try await eventually("the row is claimed") { runs.load(ordering: .relaxed) == 1 }
+        let hasEnded = Atomic(false)
+        let settling = Task {
+            let rows = try await runner.runAllDue()
+            hasEnded.store(true, ordering: .relaxed)
+            return rows
+        }
+        try await eventually("another run has found nothing") { runs.load(ordering: .relaxed) == 2 }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!hasEnded.load(ordering: .relaxed) && runner.activity.dealtWith == 0)
+        gate.wake()
+        #expect(try await settling.value == 0)
+        #expect(runner.activity.dealtWith == 1, "and it is counted as done")
+        running.cancel()
+        await running.value
+    }
+
     @Test func `A job with two lanes works on two batches at a time, and no more`() async throws {
         let running = Atomic(0)
         let most = Atomic(0)

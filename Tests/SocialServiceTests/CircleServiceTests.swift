@@ -35,6 +35,19 @@ struct CircleServiceTests {
         }
     }
 
+    @Test func `every bad text of a circle is named`() async throws {
+        try await withWorld { world in
+            let circles = Circles(world)
+            let made = try await circles.create(world.person(1))
+            let error = await #expect(throws: ServiceError.self) {
+                try await circles.update(made.circleID, by: world.person(1), name: " ", description: "a\u{7}")
+            }
+            #expect(error?.details.map(\.field) == ["name", "description"])
+            let cleared = try await circles.update(made.circleID, by: world.person(1), description: " ")
+            #expect(cleared.name == "Runners" && cleared.description == nil)
+        }
+    }
+
     @Test func `a circle's life, and what other services learn of it`() async throws {
         try await withWorld { world in
             let circles = Circles(world)
@@ -166,6 +179,27 @@ struct CircleServiceTests {
         }
     }
 
+    @Test func `no user makes or joins more than 100 circles a day, and a circle keeps 100 invites`() async throws {
+        try await withWorld { world in
+            let circles = Circles(world)
+            let (ann, ben) = (world.person(1), world.person(2))
+            let made = try await circles.create(ann)
+            let code = try #require(made.invite?.code)
+            try await circles.join(ben, code)
+            try await world.database.execute("UPDATE circle_entry SET entries = 99 WHERE user_id = \(ben)")
+            _ = try await circles.create(ben)
+            #expect(try await reason { _ = try await circles.create(ben) } == "RATE_LIMITED")
+            // Who is in it needs no room.
+            try await circles.join(ben, code)
+            world.clock.advance(by: .days(1))
+            _ = try await circles.create(ben)
+            for _ in 0..<110 { _ = try await circles.invite(made.circleID, by: ann, replace: true) }
+            let stored = try await world.database.query("SELECT 1 FROM circle_invite WHERE circle_id = \(made.circleID)").count
+            #expect(stored <= 100, "\(stored)")
+            #expect(try await circles.invites(made.circleID, ann).count == 1)
+        }
+    }
+
     @Test func `invites are made, replaced, counted, revoked and shown`() async throws {
         try await withWorld { world in
             let circles = Circles(world)
@@ -269,6 +303,38 @@ struct CircleServiceTests {
             let eve = world.person(5)
             _ = try await world.block(dan, eve)
             #expect(try await circles.join(eve, code).memberCount == 3)
+        }
+    }
+
+    @Test func `to an admin whom a member blocks the member is a stranger, and to one who blocks a member that member is not`()
+        async throws
+    {
+        try await withWorld { world in
+            let circles = Circles(world)
+            let (ann, ben, cem, stranger) = (world.person(1), world.person(2), world.person(3), world.person(4))
+            let made = try await circles.create(ann)
+            let (id, code) = (made.circleID, try #require(made.invite?.code))
+            for user in [ben, cem] { try await circles.join(user, code) }
+            _ = try await world.block(ben, ann)
+            func refusals(_ user: UserID) async throws -> [ServiceError?] {
+                var found: [ServiceError?] = []
+                for attempt in [
+                    { try await circles.remove(user, by: ann, id) }, { try await circles.setRole(.admin, of: user, by: ann, id) },
+                    { _ = try await circles.transfer(to: user, by: ann, id) },
+                ] {
+                    do {
+                        try await attempt()
+                        found.append(nil)
+                    } catch { found.append(error as? ServiceError) }
+                }
+                return found
+            }
+            #expect(try await refusals(ben) == refusals(stranger))
+            #expect(try await refusals(ben).map(\.?.reason) == ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"])
+            #expect(try await circles.get(id, ben).memberCount == 3)
+            _ = try await world.block(ann, cem)
+            try await circles.remove(cem, by: ann, id)
+            #expect(try await circles.get(id, ben).memberCount == 2)
         }
     }
 

@@ -1,3 +1,5 @@
+import AuthAPI
+import AuthAPI
 import Bus
 import Database
 import Kernel
@@ -112,6 +114,62 @@ import Wire
             #expect(try await emitted(world, PostStandingChanged.self).isEmpty)
             try await report(world, post, by: people[5])
             #expect(try await emitted(world, PostStandingChanged.self).map(\.hidden) == [true])
+        }
+    }
+
+    @Test func `three accounts that are seconds old and unverified hide no post; with two that are known they do`() async throws {
+        try await withWorld { world in
+            let ann = world.person(1)
+            let post = post(world, 1, by: ann)
+            func made(_ number: UInt64, verified: Bool) -> UserID {
+                let id = UserID(high: UInt64(world.clock.now().milliseconds) << 16, low: number)
+                world.others.state.withLock {
+                    $0.people[id] = ProfileState(
+                        userID: id,
+                        version: 1,
+                        username: "made\(number)",
+                        displayName: "Made",
+                        timeZone: "UTC",
+                        status: .active,
+                        verifiedEmail: verified ? "made\(number)@example.com" : ""
+                    )
+                }
+                return id
+            }
+            for number in 0..<5 { try await report(world, post, by: made(100 + UInt64(number), verified: false)) }
+            #expect(try await emitted(world, PostStandingChanged.self).isEmpty)
+            #expect(try await queue(world).count == 5, "moderators see them")
+            let asked = { try await world.service.listHiddenPosts(ListHiddenPostsRequest(), context: World.by(ann)).posts }
+            #expect(try await asked().isEmpty)
+            for number in 0..<2 { try await report(world, post, by: made(200 + UInt64(number), verified: true)) }
+            #expect(try await emitted(world, PostStandingChanged.self).isEmpty)
+            try await report(world, post, by: world.person(2))
+            #expect(try await emitted(world, PostStandingChanged.self).map(\.hidden) == [true])
+        }
+    }
+
+    @Test func `the author learns why a post is hidden, and not by whom`() async throws {
+        try await withWorld { world in
+            let (ann, mod) = (world.person(1), world.person(99))
+            let (first, second) = (post(world, 1, by: ann), post(world, 2, by: ann))
+            for (number, reason) in [ReportReason.spam, .harassment, .spam].enumerated() {
+                let request = ReportRequest(subjectType: .post, subjectID: first.cast(to: Tag.Subject.self), reason: reason)
+                _ = try await world.service.report(request, context: World.by(world.person(2 + UInt64(number))))
+            }
+            func hidden(_ user: UserID) async throws -> [HiddenPost] {
+                try await world.service.listHiddenPosts(ListHiddenPostsRequest(), context: World.by(user)).posts
+            }
+            let found = try await hidden(ann)
+            #expect(found.map(\.postID) == [first] && found.map(\.reasons) == [[.spam, .harassment]])
+            #expect(found.map(\.decided) == [false] && found.map(\.removed) == [false])
+            #expect(found.map(\.hiddenAt) == [world.clock.now()])
+            #expect(try await hidden(world.person(2)).isEmpty)
+            world.clock.advance(by: .minutes(1))
+            let filed = try await report(world, second, by: world.person(2))
+            _ = try await act(world, .remove, on: filed, by: mod)
+            let both = try await hidden(ann)
+            #expect(both.map(\.postID) == [second, first] && both.map(\.removed) == [true, false])
+            #expect(both.first?.decided == true && both.first?.reasons == [.inappropriate])
         }
     }
 

@@ -75,6 +75,26 @@ struct SearchTests {
         }
     }
 
+    /// 50 characters as a person counts them, and hundreds of code points: each ending of a name is an entry.
+    @Test func `a name of many code points is found by its beginning, and its entries are bounded`() async throws {
+        try await withWorld { world in
+            let (family, marked) = ("👨‍👩‍👧‍👦", "a" + String(repeating: "\u{DDD}", count: 10))
+            try await know(world, 1, "x1", String(repeating: family, count: 49) + "z")
+            #expect(try await world.search(me, family) == ["x1"])
+            // Marks that are three letters in the form that names are compared in.
+            try await know(world, 2, "x2", String(repeating: marked, count: 50))
+            #expect(try await world.search(me, "x2") == ["x2"])
+            let entries = try await world.database.query("SELECT length(term) FROM search_term").map {
+                try $0.decode(as: Int32.self)
+            }
+            #expect(entries.count <= 2 * 125 && entries.allSatisfy { $0 <= 120 }, "\(entries.count)")
+            for number in UInt64(1)...2 { try await know(world, number, "y\(number)", "Short", version: 2) }
+            #expect(try await world.search(me, family) == [])
+            let left = try await world.database.query("SELECT 1 FROM search_term WHERE length(term) > 5")
+            #expect(left.isEmpty, "nothing of the long names is left")
+        }
+    }
+
     @Test func `never shows oneself, blocked either way, or an account that is not active`() async throws {
         try await withWorld { world in
             for number in UInt64(0)...5 { try await know(world, number, "same\(number)", "Same") }

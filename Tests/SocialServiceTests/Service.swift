@@ -1,3 +1,4 @@
+import AuthAPI
 import Bus
 import Database
 import Kernel
@@ -18,10 +19,13 @@ struct Service: Sendable {
     let core: SocialCore
     let requests: RequestRepository
     let mutations: Mutations
+    /// What its users may store.
+    var quotas = Quotas()
     private let lists: FriendLists
     private let users: SearchRepository
     private let reports: ReportRepository
     private let streaks: FriendStreaks
+    private let accounts: ProfilesClient
     private let snaps: SnapsClient
     private let places: PlacesClient
     private let work: UnitOfWorkFactory
@@ -34,6 +38,7 @@ struct Service: Sendable {
         users = SearchRepository(database: database, avatars: core.avatars)
         reports = ReportRepository(database: database)
         streaks = FriendStreaks(MutualClient(bus))
+        accounts = ProfilesClient(bus)
         snaps = SnapsClient(bus)
         places = PlacesClient(bus)
         self.mutations = mutations
@@ -101,6 +106,7 @@ struct Service: Sendable {
             friendships: core.friendships,
             blocks: core.blocks,
             profiles: core.profiles,
+            quotas: quotas,
             mutations: mutations
         ).handle(request, context).reply
     }
@@ -121,16 +127,24 @@ struct Service: Sendable {
         try await Report(
             reports: reports,
             friendships: core.friendships,
+            blocks: core.blocks,
             profiles: core.profiles,
+            accounts: accounts,
             snaps: snaps,
             places: places,
             posts: posts,
+            quotas: quotas,
             mutations: mutations
         ).handle(request, context).reply
     }
 
+    func listHiddenPosts(_ request: ListHiddenPostsRequest, context: CallContext) async throws -> ListHiddenPostsReply {
+        try await ListHiddenPosts(database: core.database).handle(request, context)
+    }
+
     func listReports(_ request: ListReportsRequest, context: CallContext) async throws -> ListReportsReply {
-        try await ListReports(reports: reports, profiles: core.profiles, places: places, work: work).handle(request, context)
+        try await ListReports(reports: reports, profiles: core.profiles, places: places, snaps: snaps, work: work)
+            .handle(request, context)
     }
 
     func actionReport(_ request: ActionReportRequest, context: CallContext) async throws -> ReportItem {

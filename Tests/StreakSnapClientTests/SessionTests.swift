@@ -35,6 +35,22 @@ import Testing
         #expect(await store.load()?.accessToken == "access-2")
     }
 
+    @Test func `a registration that goes on by mail says so, and signs no user in`() async throws {
+        let data = """
+            {"access_token":"","refresh_token":"","token_type":"","expires_in":0,"user":null,"status":"check_mail"}
+            """
+        let server = try LocalServer { _, _ in
+            .reply(202, "{\"success\":true,\"data\":\(data),\"meta\":{\"request_id\":\"r-1\"}}")
+        }
+        let store = MemorySessionStore()
+        let client = try StreakSnap.test(server, store: store)
+        let error = await #expect(throws: StreakSnapError.self) {
+            try await client.accounts.register(email: "ada@example.com", password: "correct-horse-battery")
+        }
+        #expect(error?.code == .checkMail && error?.status == 202 && error?.isTransient == false)
+        #expect(await store.load() == nil && server.requests.count == 1)
+    }
+
     @Test func `a refresh whose reply was lost is repeated under its key, also after a restart`() async throws {
         let isAway = Mutex(true)
         let server = try LocalServer { request, _ in
@@ -56,6 +72,29 @@ import Testing
         #expect(try await FileSessionStore(file).load()?.refreshToken == "refresh-2")
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+    }
+
+    @Test func `a token that a published route refuses is renewed, and its error says why it was refused`() async throws {
+        let server = try LocalServer { request, _ in
+            if request.target == "/api/auth/refresh" { return success(Self.pair) }
+            return refusal(401, "UNAUTHORIZED", reason: "TOKEN_EXPIRED", details: "{}")
+        }
+        let client = try StreakSnap.test(server)
+        let today = try #require(CalendarDate(text: "2026-01-02"))
+        let error = await #expect(throws: StreakSnapError.self) { try await client.checkIns.useFreeze(date: today) }
+        #expect(error?.code == .tokenExpired)
+        let route = "/api/mobile/streaks/freeze/use"
+        #expect(server.requests.map(\.target) == [route, "/api/auth/refresh", route])
+    }
+
+    @Test func `a 401 that is not about the access token renews nothing`() async throws {
+        let server = try LocalServer { _, _ in refusal(401, "INVALID_APPLE_TOKEN") }
+        let store = MemorySessionStore(.test())
+        let client = try StreakSnap.test(server, store: store)
+        let error = await #expect(throws: StreakSnapError.self) { try await client.friends.sendFriendRequest(username: "ben") }
+        #expect(error?.code == .invalidAppleToken && error?.kind == .refused)
+        #expect(server.requests.count == 1)
+        #expect(await store.load()?.accessToken == "access-1")
     }
 
     @Test func `a refused refresh ends the session`() async throws {

@@ -62,11 +62,20 @@ extension Session {
 }
 
 /// A refusal as the gateway writes it.
-func refusal(_ status: Int, _ code: String, details: String = "[]", headers: [String: String] = [:]) -> LocalServer.Answer {
-    .reply(
+///
+/// - Parameter reason: nil for the same as the code.
+func refusal(
+    _ status: Int,
+    _ code: String,
+    reason: String? = nil,
+    details: String = "[]",
+    headers: [String: String] = [:]
+) -> LocalServer.Answer {
+    let words = "\"code\":\"\(code)\",\"reason\":\"\(reason ?? code)\""
+    return .reply(
         status,
         """
-        {"success":false,"error":{"code":"\(code)","message":"No.","details":\(details)},"meta":{"request_id":"r-1"}}
+        {"success":false,"error":{\(words),"message":"No.","details":\(details)},"meta":{"request_id":"r-1"}}
         """,
         headers: headers
     )

@@ -41,6 +41,20 @@ struct AnalyticsFigureTests {
         #expect(figures.kinds == [.checkIn])
     }
 
+    @Test func `Friends' streaks are a kind with figures; what is of no kind is in none of them`() {
+        let figures = AnalyticsFigures(
+            [
+                .init(day: first, kind: .mutual, .active, bucket: 0, value: 2),
+                .init(day: first, kind: .mutual, .cardShared, bucket: 0, value: 1),
+                .init(day: first, kind: nil, .activeUser, bucket: 0, value: 3),
+            ],
+            range: first...first
+        )
+        #expect(figures.kinds == [.mutual] && figures.value(first, .mutual, .active) == 2)
+        #expect(figures.value(first, nil, .activeUser) == 3 && figures.value(first, .mutual, .activeUser) == 0)
+        #expect(figures.value(first, .mutual, .cardShared) == 1 && figures.value(first, .checkIn, .cardShared) == 0)
+    }
+
     @Test func `Shares and means are rounded half up; of nothing there is none`() {
         #expect(AnalyticsFigures.percent(1, of: 3) == 33.3 && AnalyticsFigures.percent(1, of: 0) == nil)
         #expect(AnalyticsFigures.mean(7, of: 3) == 2.33 && AnalyticsFigures.mean(0, of: 0) == nil)

@@ -117,6 +117,24 @@ import Testing
         #expect(life.whole.contributions[today]?.count == 100)
     }
 
+    @Test func `A habit has at most 1,000 pauses and as many times in the archive, and can be archived all the same`() throws {
+        var life = Self.life()
+        let today = day("2026-05-04")
+        func refusal(_ command: StreakCommand) -> String? {
+            do { try life.act("2026-05-04T12:00:00Z", command) } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+            return nil
+        }
+        life.ledger.pauses = (1...1_000).map {
+            StreakLedger.Pause(at: moment("2026-05-04T09:00:00Z") - Interval(microseconds: Int64($0)), from: today, until: today)
+        }
+        #expect(refusal(.pauseHabit(from: today, until: today.advanced(by: 2))) == "QUOTA_EXCEEDED")
+        life.ledger.pauses.removeLast()
+        #expect(refusal(.pauseHabit(from: today, until: today.advanced(by: 2))) == nil)
+        life.ledger.habit?.archivings = Array(repeating: HabitEntries.Archiving(from: today, until: today), count: 999)
+        #expect(refusal(.archive) == nil)
+        #expect(refusal(.unarchive) == "QUOTA_EXCEEDED")
+    }
+
     @Test func `A change holds from today, from tomorrow when today is done, and the past stays as it was judged`() throws {
         var life = Self.life(target: Amount(thousandths: 3000))
         try life.edit("2026-05-04T12:00:00Z", .complete(id(1), on: day("2026-05-04"), nil))

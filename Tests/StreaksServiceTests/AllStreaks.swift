@@ -134,7 +134,10 @@ extension AllStreaks {
     }
 
     func getStreak(_ request: GetStreakRequest, context: CallContext) async throws -> StreakDetail {
-        try await GetStreak(views: views, snaps: snaps, billing: billing).handle(request, context)
+        try await GetStreak(views: views, snaps: snaps, billing: billing, closed: ClosedDates(database: store.database)).handle(
+            request,
+            context
+        )
     }
 
     func startStreak(_ request: StartStreakRequest, context: CallContext) async throws -> StartStreakReply {
@@ -185,7 +188,10 @@ extension AllStreaks {
     }
 
     func getMembership(_ request: GetMembershipRequest, context: CallContext) async throws -> GetMembershipReply {
-        try await GetMembership(reads: reads, clock: clock).handle(request, context)
+        try await GetMembership(reads: reads, closed: ClosedDates(database: store.database), clock: clock).handle(
+            request,
+            context
+        )
     }
 
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: CallContext) async throws -> TodaysPrompt {

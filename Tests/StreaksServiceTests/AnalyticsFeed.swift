@@ -16,7 +16,7 @@ enum AnalyticsFeed {
         for row in rows {
             let (position, subject, body) = try row.decode(as: (Int64.self, String.self, [UInt8].self))
             from = position
-            try await world.work.consume(subject, body, by: StreakConsumers.all + TeamConsumers.all)
+            try await world.work.consume(subject, body, by: MutualConsumers.all + StreakConsumers.all + TeamConsumers.all)
         }
         let job = FigureJob(store: store, work: world.work)
         while try await job.addFacts() > 0 {}

@@ -234,6 +234,21 @@ struct BoardServiceTests {
         }
     }
 
+    @Test func `The feed is purged beside another that purges: neither waits for rows of the other`() async throws {
+        try await withBoards { world in
+            for number in 1...3 as ClosedRange<UInt64> {
+                try await world.database.transaction { sql in try BoardFeed.append([StreakID(high: 2, low: number)], sql) }
+            }
+            try await world.database.execute("UPDATE board_change SET noted_at = noted_at - interval '1 hour'")
+            try await world.database.transaction { other in
+                let held = try await other.query("SELECT position FROM board_change ORDER BY position DESC LIMIT 1 FOR UPDATE")
+                #expect(held.count == 1)
+                #expect(try await BoardFeed.purge(world.database) == 2)
+            }
+            #expect(try await BoardFeed.purge(world.database) == 1)
+        }
+    }
+
     @Test func `The global board: own entry marked, blocked and suspended users leave gaps, the rank goes on beyond the list`()
         async throws
     {

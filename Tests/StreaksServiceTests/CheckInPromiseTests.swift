@@ -28,6 +28,25 @@ import Testing
             .map { try $0.decode(as: String.self) }
     }
 
+    @Test func `others see the counts as the person does: a break at once, and the longest`() async throws {
+        try await withCheckIns { life in
+            func shown() async throws -> PublicStreak {
+                try await GetPublicStreak(streaks: life.parts.streaks)
+                    .handle(GetPublicStreakRequest(userID: life.ann), World.by(UserID(high: 1, low: 2)))
+            }
+            #expect(try await shown() == PublicStreak())
+            for _ in 0..<2 {
+                _ = try await life.checkIn()
+                life.clock.advance(by: .days(1))
+            }
+            #expect(try await shown() == PublicStreak(currentStreak: 2, longestStreak: 2))
+            // The freeze of the sign-up, and no job that settles.
+            life.clock.advance(by: .days(5))
+            let broken = try await shown()
+            #expect(broken.currentStreak == 0 && broken.longestStreak >= 2)
+        }
+    }
+
     @Test func `an outage on the last date of a month: its XP and its badge, with the next check-in`() async throws {
         try await withCheckIns(at: "2026-04-01T12:00:00Z") { life in
             try await life.live(29)
@@ -40,6 +59,23 @@ import Testing
             #expect(try await monthXP(life) == ["perfect_month:2026-04-01"])
             #expect(try await badges(life).contains(.perfectMonth))
             #expect(first.milestone?.rewards?.badges.contains("perfect_month") == true)
+        }
+    }
+
+    @Test func `an outage that is declared after a freeze was spent gives it back, and the month is perfect`() async throws {
+        try await withCheckIns(at: "2026-03-01T12:00:00Z") { life in
+            try await life.live(30)
+            let before = try await life.status().freezesAvailable
+            // The last date is missed, and settled before the operator knows what had happened.
+            life.clock.set(moment("2026-04-01T10:00:00Z"))
+            try await life.world.settle()
+            #expect(try await life.status().freezesAvailable == before - 1)
+            try await declare(life, from: "2026-03-31T00:00:00Z", until: "2026-03-31T23:00:00Z")
+            #expect(try await life.status().freezesAvailable == before)
+            life.clock.set(moment("2026-04-01T12:00:00Z"))
+            _ = try await life.checkIn()
+            #expect(try await monthXP(life) == ["perfect_month:2026-03-01"])
+            #expect(try await badges(life).contains(.perfectMonth))
         }
     }
 

@@ -1,8 +1,10 @@
+import Bus
 import Kernel
 import StreaksAPI
 import StreaksDomain
 import TestSupport
 import Testing
+import Wire
 
 @testable import StreaksCore
 @testable import StreaksHabits
@@ -37,6 +39,33 @@ struct HabitTests {
             #expect(plain.schedule?.type == "daily" && plain.targetValue == nil && plain.reminderTime == nil)
             #expect(plain.order == 2 && plain.color == HabitPalette.colors[0] && plain.icon == HabitPalette.icons[0])
             #expect(try await world.detail(id).habit == habit)
+        }
+    }
+
+    @Test func `every bad field of what belongs to habits is named`() async throws {
+        try await withHabits { world in
+            let habit = try await world.create("Read", target: 10).id
+            let long = String(repeating: "x", count: 101)
+            let wrong = await world.fields {
+                try await world.complete(CompleteHabitRequest(habitID: habit, value: -1, increment: 0.0001, note: long))
+            }
+            #expect(Set(wrong.keys) == ["value", "increment", "note"])
+            let both = await world.fields {
+                try await world.complete(CompleteHabitRequest(habitID: habit, value: 1, increment: 1))
+            }
+            #expect(both == ["increment": "cannot be combined with value"], "when they are right themselves")
+            let done = try #require(try await world.complete(CompleteHabitRequest(habitID: habit, value: 1)).completion).id
+            let changed = await world.fields {
+                try await world.change(UpdateCompletionRequest(habitID: habit, completionID: done, value: .nan, note: long))
+            }
+            #expect(Set(changed.keys) == ["value", "note"])
+            let settings = await world.fields {
+                try await world.settings(UpdateHabitSettingsRequest(accentColor: "red", dailyReminderTime: "8:30"))
+            }
+            #expect(Set(settings.keys) == ["accent_color", "daily_reminder_time"])
+            let category = CategoryForm.problems(name: nil, color: "red", icon: "A!", isNew: true)
+            #expect(category.map(\.field) == ["name", "color", "icon"])
+            #expect(CategoryForm.problems(name: nil, color: "#654321", icon: nil, isNew: false) == [])
         }
     }
 
@@ -78,6 +107,33 @@ struct HabitTests {
             }
             let count = try await world.list().activeCount
             #expect(count == 0)
+        }
+    }
+
+    @Test func `what breaks a rule of the schedule hides no other bad field`() async throws {
+        try await withHabits { world in
+            let create = Endpoint(HabitsMethods.createHabit, CreateHabit(changes: world.changes))
+            let new = CreateHabitRequest(
+                name: "",
+                color: "red",
+                schedule: HabitSchedule(type: "weekdays", weekdays: [1, 9], every: 0),
+                reminderTime: "8:30"
+            )
+            let bad = await world.fields { _ = try await create.handle(new.serialized(), world.context) }
+            #expect(Set(bad.keys) == ["name", "color", "schedule.weekdays[1]", "schedule.every", "reminder_time"], "\(bad)")
+            let habit = try await world.create("Read", at: "08:00")
+            let update = Endpoint(HabitsMethods.updateHabit, UpdateHabit(changes: world.changes))
+            let change = UpdateHabitRequest(
+                habitID: habit.id,
+                name: " ",
+                schedule: HabitSchedule(type: "sometimes"),
+                targetValue: -1,
+                reminderTime: "25:00",
+                reminderDays: [1]
+            )
+            let wrong = await world.fields { _ = try await update.handle(change.serialized(), world.context) }
+            #expect(Set(wrong.keys) == ["name", "schedule.type", "target_value", "reminder_time"], "\(wrong)")
+            #expect(try await world.list().activeCount == 1)
         }
     }
 

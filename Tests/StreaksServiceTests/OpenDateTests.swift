@@ -1,4 +1,5 @@
 import Kernel
+import SocialAPI
 import StreaksAPI
 import StreaksDomain
 import TestSupport
@@ -72,6 +73,37 @@ struct OpenDateTests {
             context: World.by(reader)
         )
         #expect(membership.openFrom == openFrom)
+    }
+
+    @Test func `what was not over when a friendship ended stays closed, also when the two are friends again`() async throws {
+        try await withWorld(at: "2026-05-01T11:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2, zone: "Pacific/Kiritimati"))
+            let streak = try await world.befriend(ann, ben)
+            let rows = try await world.database.query("SELECT friendship_id FROM mutual_streak WHERE streak_id = \(streak)")
+            let friendship = try #require(try rows.first?.decode(as: FriendshipID.self))
+            func openFrom() async throws -> String? {
+                try await world.service.getMembership(
+                    GetMembershipRequest(userID: ann, streakID: streak),
+                    context: World.by(ann)
+                ).openFrom?.description
+            }
+            let ended = FriendshipEnded(
+                friendshipID: friendship,
+                userAID: min(ann, ben),
+                userBID: max(ann, ben),
+                endedAt: world.clock.now()
+            )
+            // It comes after midnight: the end counts, not the event.
+            world.clock.set(moment("2026-05-02T00:30:00Z"))
+            #expect(try await openFrom() == "2026-05-02", "friends as far as is known here")
+            for _ in 0..<2 { try await world.consume(ended) }
+            #expect(try await openFrom() == "2026-05-01")
+            let again = StartForFriendshipRequest(friendshipID: FriendshipID(high: 9, low: 9), userAID: ann, userBID: ben)
+            let new = try await world.service.startForFriendship(again, context: World.by(ann))
+            #expect(new.streakID != nil && new.streakID != streak)
+            world.clock.set(moment("2026-06-01T11:00:00Z"))
+            #expect(try await openFrom() == "2026-05-01", "the new streak opens nothing of the old one")
+        }
     }
 
     @Test func `the end of a streak makes no date over`() async throws {

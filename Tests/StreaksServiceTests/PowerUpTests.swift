@@ -54,6 +54,34 @@ struct PowerUpTests {
         }
     }
 
+    @Test func `each streak may be insured, and none twice in seven days`() async throws {
+        try await withTyped { world in
+            #expect(try await world.check(.insurance)?.streaks == 0)
+            try await world.recordDaily(5...11)
+            try await world.record(.dailySnap)
+            for good in [StreakGood.insurance, .restore, .timeMachine] {
+                #expect(try await world.check(good)?.streaks == 2, "\(good)")
+            }
+            #expect(try await world.check(.shield)?.streaks == nil)
+            try await world.grant(["insurance": 3], operation: 1)
+            try await world.use(.insurance, .recipeCreation)
+            try await world.use(.insurance, .dailySnap)
+            for type in [StreakKind.dailySnap, .recipeCreation] {
+                #expect(try await world.streak(type).insuranceActive, "\(type)")
+            }
+            // The 12th is the month's free date, and the 13th spends it.
+            try await world.go(to: "2026-01-14T03:00:00Z")
+            #expect(try await world.streak().currentStreak == 7)
+            let error = await #expect(throws: ServiceError.self) { try await world.use(.insurance, .recipeCreation) }
+            #expect(error?.reason == "INSURANCE_COOLDOWN_ACTIVE" && error?.details.first?.field == "type")
+            #expect(try await world.held(.insurance) == 1)
+            try await world.recordDaily(14...17)
+            try await world.go(to: "2026-01-18T12:00:00Z")
+            try await world.use(.insurance, .recipeCreation)
+            #expect(try await world.held(.insurance) == 0)
+        }
+    }
+
     @Test func `premium needs no insurance`() async throws {
         try await withTyped { world in
             try await world.record()

@@ -99,6 +99,25 @@ import Testing
         }
     }
 
+    @Test func `a snap names a prompt that there is, or none`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            _ = try await world.befriend(ann, ben)
+            func refusal(_ prompt: String?) async -> ServiceError? {
+                do {
+                    let request = PlanContributionRequest(userID: ann, receivedAt: world.clock.now(), promptID: prompt)
+                    _ = try await world.service.planContribution(request, context: World.by(ann))
+                } catch { return error as? ServiceError }
+                return nil
+            }
+            for known in [nil, "food-01", "activity-21", "custom-1", "custom-30"] { #expect(await refusal(known) == nil) }
+            for unknown in ["food-1", "food-99", "drink-01", "custom-0", "custom-31", "custom-01", "' OR 1=1"] {
+                let error = await refusal(unknown)
+                #expect(error?.reason == "VALIDATION_ERROR" && error?.details.first?.field == "prompt_id", "\(unknown)")
+            }
+        }
+    }
+
     @Test func `where the window is enforced a late snap is refused, and nothing is stored`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2, hour: 13))

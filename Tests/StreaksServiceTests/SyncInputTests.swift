@@ -290,6 +290,21 @@ import Testing
         }
     }
 
+    @Test func `a change says everything that is wrong with it`() async throws {
+        try await withHabits { world in
+            let change = Push.habit(1, 1, "Read").with {
+                $0.habit?.name = " "
+                $0.habit?.color = "red"
+                $0.habit?.targetValue = -1
+            }
+            let result = try #require(try await world.push([change]).results.first)
+            #expect(result.code == "VALIDATION_ERROR" && result.field == "name")
+            for field in ["name", "color", "target_value"] {
+                #expect(result.message?.contains(" \(field) ") == true, "\(result.message ?? "")")
+            }
+        }
+    }
+
     @Test func `a request that is wrong as a whole changes nothing and says why`() async throws {
         try await withHabits { world in
             let device = SyncDevice(1).id

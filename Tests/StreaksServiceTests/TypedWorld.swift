@@ -132,10 +132,13 @@ struct TypedWorld {
     func held(_ good: StreakGood) async throws -> Int32 { try await GoodsStock.count(of: good, of: ann, database) }
 
     /// Why goods should not be paid for; nil: nothing speaks against it.
-    func refusal(_ good: StreakGood, _ count: Int32 = 1) async throws -> String? {
+    func refusal(_ good: StreakGood, _ count: Int32 = 1) async throws -> String? { try await check(good, count)?.refused }
+
+    /// What is said of goods before they are paid for.
+    func check(_ good: StreakGood, _ count: Int32 = 1) async throws -> GoodCheck? {
         let check = CheckGoods(check: GoodsCheck(store: core.store, database: database), boughtShield: .armed, clock: clock)
         let request = CheckGoodsRequest(userID: ann, goods: [GoodCount(good: good.rawValue, count: count)])
-        return try await check.handle(request, context).goods.first?.refused
+        return try await check.handle(request, context).goods.first
     }
 
     /// What was earned: once for each key, as billing posts it.

@@ -9,7 +9,8 @@ struct LayerTests {
     @Test func `domain targets import nothing but Kernel and read no clock`() {
         var violations: [Violation] = []
         for file in tree.swift(below: "Services/") where file.path.contains("/Domain/") {
-            violations += file.imports.filter { $0.module != "Kernel" }.map {
+            // The standard library is imported everywhere; its name stands where something else of it is needed.
+            violations += file.imports.filter { !["Kernel", "Swift"].contains($0.module) }.map {
                 Violation(path: file.path, line: $0.line, problem: "imports \($0.module)")
             }
             for word in ["SystemClock", "UUIDv7Source"] {

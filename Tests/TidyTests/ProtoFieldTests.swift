@@ -14,6 +14,8 @@ struct ProtoFieldTests {
         "UploadSnapRequest.prompt_id": "a name, `food-01`",
         "Achievement.id": "a name, `7_day_warrior`",
         "TodaysPrompt.id": "a name, `food-01`",
+        "Snap.prompt_id": "a name, `food-01`",
+        "PlanContributionRequest.prompt_id": "a name, `food-01`",
         "SnapWindowOpened.prompt_id": "a name, `food-01`",
         "SnapWindowClosing.prompt_id": "a name, `food-01`",
         "ConfirmPurchaseRequest.transaction_id": "the store's own",

@@ -12,6 +12,8 @@ struct ReasonTests {
         "DATABASE_RIGHTS": "ends a program at its start",
         "NO_HABIT": "commands of habits are applied to habits only",
         "OPERATION_CONFLICT": "one operation id with two requests: the services that call never do that",
+        "PRINCIPAL_NOT_SEALED": "between services: the gateway answers UNAVAILABLE",
+        "SEALED_FOR_ANOTHER_METHOD": "between services: the gateway answers UNAVAILABLE",
         "KEY_CONFLICT": "blob keys are made by the services",
         "METHOD_NOT_ALLOWED": "of no operation: there is none",
         "NOT_A_MEMBER": "part of the outcome of a snap", "ALREADY_POSTED": "part of the outcome of a snap, and declared by media",

@@ -22,7 +22,8 @@ struct ExactErrorTests {
         )
         let object = #"{"left":0,"cost":0.99,"can":true,"date":"2025-10-15","request":"no","id":"007"}"#
         let envelope =
-            #"{"success":false,"error":{"code":"NO","message":"No.","details":"# + object + #"},"meta":{"request_id":"r"}}"#
+            #"{"success":false,"error":{"code":"NO","reason":"NO","message":"No.","details":"# + object
+            + #"},"meta":{"request_id":"r"}}"#
         #expect(json(error) == envelope)
     }
 
@@ -34,13 +35,31 @@ struct ExactErrorTests {
         #expect(json(error).contains(#""details":{"mood_score":"Must be between 1 and 10","energy_level":"7 is too much"}"#))
     }
 
-    @Test func `a caller who is not signed in is unauthorized`() {
-        #expect(json(ServiceError(.unauthenticated, "TOKEN_EXPIRED", "Sign in.")).contains(#""code":"UNAUTHORIZED""#))
+    @Test func `a caller who is not signed in is unauthorized, and the reason says why, as on every other route`() {
+        let expired = ServiceError(.unauthenticated, "TOKEN_EXPIRED", "Sign in.")
+        #expect(json(expired).contains(#""code":"UNAUTHORIZED","reason":"TOKEN_EXPIRED""#))
+        let elsewhere = String(decoding: ErrorEnvelope.json(expired, requestID: "r"), as: UTF8.self)
+        #expect(elsewhere.contains(#""code":"TOKEN_EXPIRED","reason":"TOKEN_EXPIRED""#))
         #expect(
             json(ServiceError(.permissionDenied, "ADMIN_ONLY", "No.")).contains(
-                #""code":"ADMIN_ONLY","message":"No.","details":{}"#
+                #""code":"ADMIN_ONLY","reason":"ADMIN_ONLY","message":"No.","details":{}"#
             )
         )
+    }
+
+    @Test func `a challenge says that the token was refused, and nothing of one that was not sent`() {
+        func challenge(_ reason: String, _ message: String) -> String {
+            ErrorEnvelope.challenge(ServiceError(.unauthenticated, reason, message))
+        }
+        for reason in ["TOKEN_EXPIRED", "INVALID_TOKEN", "SESSION_REVOKED"] {
+            let header = challenge(reason, "It has ended: refresh it.")
+            #expect(header == #"Bearer error="invalid_token", error_description="It has ended: refresh it.", realm="api""#)
+        }
+        for reason in ["AUTHENTICATION_REQUIRED", "INVALID_CREDENTIALS", "INVALID_REFRESH_TOKEN", "WEBHOOK_REFUSED"] {
+            #expect(challenge(reason, "No.") == #"Bearer realm="api""#)
+        }
+        let cleaned = challenge("INVALID_TOKEN", "a \"b\" \\ “c”\n")
+        #expect(cleaned.contains(#"error_description="a b  c""#), "without what no header may hold: \(cleaned)")
     }
 
     @Test func `what is a number in JSON is distinguished from what is none`() {

@@ -29,4 +29,21 @@ struct NearNameTests {
         #expect(NearName.of("user", among: ["user_name"]) == "user_name")
         #expect(NearName.of("user_id", among: []) == nil)
     }
+
+    @Test(arguments: ["reported_user_id", "user_id", "photo_id", "targetType", "comment"])
+    func `a report with a field of another API learns the right one`(name: String) {
+        let names = ["subject_type", "subject_id", "reason", "description"]
+        let expected = [
+            "targetType": "did you mean subject_type?", "comment": "this takes subject_type, subject_id, reason, description",
+        ]
+        let problem = NearName.problemOrAll("is not a known field", name, among: names)
+        #expect(problem == "is not a known field: \(expected[name] ?? "did you mean subject_id?")")
+    }
+
+    @Test func `the kind of a name says nothing where two have it, and many names are not listed`() {
+        #expect(NearName.of("user_id", among: ["streak_id", "photo_id"]) == nil)
+        let many = (0..<7).map { "field\($0)x" }
+        #expect(NearName.problemOrAll("is not known", "caption", among: many) == "is not known")
+        #expect(NearName.problemOrAll("is not known", "caption", among: []) == "is not known")
+    }
 }

@@ -102,6 +102,6 @@ struct PackageTests {
         #expect(refusal { try list.request.transcode(body: [], query: "filled_on=") } == ["filled_on: \(wrong)"])
         #expect(try list.request.transcode(body: [], query: "cursor=").isEmpty)
         let send = try #require(routes.first { $0.method == "SendLetter" })
-        #expect(refusal { try send.request.transcode(form: [("sent_on", [])], blob: nil) } == ["sent_on: \(wrong)"])
+        #expect(refusal { try send.request.read(form: [("sent_on", [])], blob: nil).request() } == ["sent_on: \(wrong)"])
     }
 }

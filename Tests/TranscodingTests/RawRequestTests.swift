@@ -11,7 +11,7 @@ struct RawRequestTests {
         query: String = ""
     ) throws -> String {
         let (route, values) = try Fixture.route("POST", path)
-        return try route.request.transcode(raw: body, header: { headers[$0] }, path: values, query: query).hex
+        return try route.request.read(raw: body, header: { headers[$0] }, path: values, query: query).request().hex
     }
 
     @Test func `Its bytes are there as they came, whatever they are`() throws {

@@ -144,7 +144,7 @@ struct ReplyTests {
         let error = ServiceError.validation([.init(field: "a\"b", message: "must\nbe")])
         #expect(
             ErrorEnvelope.json(error, requestID: "r").text
-                == #"{"success":false,"error":{"code":"VALIDATION_ERROR","message":"The request has invalid fields.","#
+                == #"{"success":false,"error":{"code":"VALIDATION_ERROR","reason":"VALIDATION_ERROR","message":"The request has invalid fields.","#
                 + #""details":[{"field":"a\"b","message":"must\nbe"}]},"meta":{"request_id":"r"}}"#
         )
         #expect(

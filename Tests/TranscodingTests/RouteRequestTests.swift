@@ -70,7 +70,7 @@ struct RouteRequestTests {
                 == ["photo: is not taken from the body on this route"]
         )
         let (route, _) = try Fixture.route("POST", "/api/dishes/photo")
-        #expect(refusal { try route.request.transcode(form: [(name: "photo.key", value: [0x61])], blob: nil) }.count == 1)
+        #expect(refusal { try route.request.read(form: [(name: "photo.key", value: [0x61])], blob: nil).request() }.count == 1)
     }
 
     @Test func `A route without a body takes nothing or an empty object`() throws {
@@ -113,7 +113,8 @@ struct RouteRequestTests {
     @Test func `Form fields become typed, lists may repeat or use commas, and the blob fills its field`() throws {
         let (route, values) = try Fixture.route("POST", "/api/dishes/photo")
         func form(_ fields: [(String, String)], blob: BlobReference? = nil) throws -> String {
-            try route.request.transcode(form: fields.map { (name: $0.0, value: Array($0.1.utf8)) }, blob: blob, path: values).hex
+            try route.request.read(form: fields.map { (name: $0.0, value: Array($0.1.utf8)) }, blob: blob, path: values).request()
+                .hex
         }
         let blob = BlobReference(key: "k", size: 300, sha256: "s", fileName: "", contentType: "t")
         #expect(try form([], blob: blob) == "0a0c0a016b10ac021a01732a0174")
@@ -131,7 +132,7 @@ struct RouteRequestTests {
         #expect(refusal { try form([("takenAt", "x")]) } == ["takenAt: is not a known field: did you mean taken_at?"])
         #expect(refusal { try form([("caption", "a"), ("caption", "b")]) } == ["caption: is given twice"])
         #expect(
-            refusal { try route.request.transcode(form: Array(repeating: (name: "sizes", value: []), count: 501), blob: nil) }
+            refusal { try route.request.read(form: Array(repeating: (name: "sizes", value: []), count: 501), blob: nil) }
                 == [
                     ": The form has more than 500 fields."
                 ]

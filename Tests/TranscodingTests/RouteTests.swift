@@ -35,6 +35,20 @@ struct RouteTests {
         #expect(found(try Fixture.routes(), method, path) == expected)
     }
 
+    @Test func `a success is 202 where the field of the reply is set that says so`() throws {
+        let routes = try Fixture.routes().routes
+        let season = try #require(routes.first { $0.method == "Season" })
+        let (name, note): ([UInt8], [UInt8]) = ([0x0A, 1, 0x64], [0x2A, 1, 0x61])
+        let replies: [([UInt8], Int)] = [
+            ([], 200), (name, 200), (note, 202), (name + note, 202), ([0x2A, 0], 202), ([0x2A], 200),
+        ]
+        for (reply, status) in replies {
+            #expect(season.status(of: reply) == status, "\(reply)")
+        }
+        let cook = try #require(routes.first { $0.method == "Cook" })
+        #expect(cook.status(of: name) == 201 && cook.status(of: note) == 201)
+    }
+
     @Test func `A route says who may call it and within which bounds`() throws {
         let routes = try Fixture.routes().routes
         func policy(_ method: String) throws -> MethodPolicy { try #require(routes.first { $0.method == method }).policy }
@@ -77,6 +91,29 @@ struct RouteTests {
         #expect(found(table, "GET", "/api/pantry/stolen") == "rpc.pantry.v1.Steal")
     }
 
+    @Test(arguments: [
+        ("GET", "/api/dishes/x/", "GET /api/dishes/{dish_id}"), ("GET", "/api//dishes/all", "GET /api/dishes/all"),
+        ("GET", "/api/dishes/all/", "GET /api/dishes/all"), ("PUT", "/api/dishs/x/season", "PUT /api/dishes/{dish_id}/season"),
+        ("POST", "/kitchen/cook", "POST /api/kitchen/cook"), ("POST", "/api/Kitchen/Cook", "POST /api/kitchen/cook"),
+        ("GET", "/api/kitchen/coook", "POST /api/kitchen/cook"), ("HEAD", "/api/dishes/all/", "GET /api/dishes/all"),
+    ]) func `A path that has no route suggests the one that was probably meant`(verb: String, path: String, meant: String) throws
+    {
+        #expect(try Fixture.routes().suggestion(method: verb, path: path) == meant)
+    }
+
+    @Test(arguments: [
+        ("POST", "/api/dishes/phtoo", "POST /api/dishes/photo"), ("GET", "/api/dishes/phtoo", nil),
+        ("POST", "/api/dishes/42", nil),
+        ("POST", "/api/dishes/photo", nil), ("HEAD", "/api/dihses/all", "GET /api/dishes/all"),
+    ]) func `What stands for an id may be the slip of a word`(verb: String, path: String, meant: String?) throws {
+        #expect(try Fixture.routes().suggestion(method: verb, path: path, isSlip: true) == meant)
+    }
+
+    @Test(arguments: ["/", "", "/api", "/api/nothing/of/this", "/api/kichn/coook", "/api/dishes/%zz", "/wp-login.php"])
+    func `A path that is near to none suggests nothing`(path: String) throws {
+        #expect(try Fixture.routes().suggestion(method: "GET", path: path) == nil)
+    }
+
     @Test func `A descriptor of another package adds nothing`() throws {
         let table = RouteTable()
         let refused = table.install(try Fixture.kitchen(), service: "pantry")
@@ -104,7 +141,9 @@ struct RouteTests {
         table.remove(service: "kitchen")
         table.install(pantry, service: "pantry")
         #expect(found(table, "GET", "/api/dishes/x") == "rpc.pantry.v1.Steal x")
-        #expect(table.install(all: kitchen).map(\.route) == ["GET /api/dishes/{dish_id}"])
+        // The pantry has a path of one variable now, and all words that could be its value with it.
+        let taken = ["GET /api/dishes/{dish_id}", "GET /api/dishes/all", "POST /api/dishes/photo"]
+        #expect(table.install(all: kitchen).map(\.route) == taken)
     }
 
     @Test func `Random paths get the answer of a plain search through all templates`() throws {

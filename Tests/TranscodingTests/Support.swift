@@ -1,6 +1,7 @@
 import Foundation
 import Kernel
 import Processes
+import TestSupport
 import Testing
 import Transcoding
 
@@ -78,35 +79,12 @@ func refusal(_ body: () throws -> some Any) -> [String] {
     } catch { return ["\(error)"] }
 }
 
-/// A Python with the packages that the independent checks need, made once per checkout under `.run/`.
+/// A Python with the packages that the independent checks need.
 enum Python {
     static func run(_ arguments: [String], input: [UInt8] = []) async throws -> FinishedCommand {
-        try await Processes.run(made.value, arguments, input: input)
+        try await Processes.run(PythonPackages.transcoding.value, arguments, input: input)
     }
 
     /// Checks an OpenAPI document; the end-to-end tests use it too.
-    static var checkOpenAPI: String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Support/OpenAPI/check.py").path
-    }
-
-    private static let made = Task { try await make() }
-
-    private static func make() async throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let folder = root.appendingPathComponent(".run/transcoding-python").path
-        let ready = folder + "/ready"
-        if !FileManager.default.fileExists(atPath: ready) {
-            for (program, arguments) in [
-                ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
-                (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator==0.9.0"]),
-            ] {
-                let result = try await Processes.run(program, arguments, within: .seconds(300))
-                guard result.status == 0 else { throw TestFailure("\(program) \(arguments): \(result.transcript)") }
-            }
-            try Data().write(to: URL(fileURLWithPath: ready))
-        }
-        return folder + "/bin/python3"
-    }
+    static var checkOpenAPI: String { PythonPackages.file("OpenAPI/check.py") }
 }

@@ -18,6 +18,14 @@ import Wire
         )
     }
 
+    /// So an older release does not take the bus's question about a request for the request.
+    @Test func `a message with the tag of field 0 behind it is none`() throws {
+        let bytes = try Self.valid().serialized()
+        #expect(try Ruled(serialized: bytes) == Self.valid())
+        #expect(throws: WireError.malformed) { try Ruled(serialized: bytes + [7]) }
+        #expect(throws: WireError.malformed) { try Ruled(request: bytes + [7]) }
+    }
+
     private static func problems(_ change: (inout Ruled) -> Void) -> [String] {
         var message = valid()
         change(&message)
@@ -42,6 +50,17 @@ import Wire
         ({ $0.between = "😀" }, ["between must have 2 to 4 characters"]),
         ({ $0.between = "😀😀😀😀" }, []),
         ({ $0.between = "abcde" }, ["between must have 2 to 4 characters"]),
+        // As a person counts: of seven code points, of two, of three.
+        ({ $0.between = "👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦" }, []),
+        ({ $0.between = "🇩🇪e\u{301}ạ\u{302}" }, []),
+        ({ $0.between = "👨‍👩‍👧‍👦" }, ["between must have 2 to 4 characters"]),
+        ({ $0.between = "👍🏽👍🏽👍🏽👍🏽👍🏽" }, ["between must have 2 to 4 characters"]),
+        // Marks upon marks are bounded.
+        ({ $0.between = "ab" + String(repeating: "\u{301}", count: 63) }, []),
+        (
+            { $0.between = "ab" + String(repeating: "\u{301}", count: 64) },
+            ["between must have at most 4 characters and 128 bytes"]
+        ),
         ({ $0.byBytes = "é" }, []),
         ({ $0.byBytes = "éé1" }, ["by_bytes must have 2 to 4 bytes"]),
         ({ $0.raw = [1, 2, 3] }, []),
@@ -76,7 +95,7 @@ import Wire
         ),
         ({ $0.uri = "https://example.org/a?b=c#d" }, []),
         ({ $0.uri = "example.org" }, ["uri must be a URI"]),
-        ({ $0.ids = [] }, ["ids must have 1 to 3 entries"]),
+        ({ $0.ids = [] }, ["ids is required: 1 to 3 entries"]),
         ({ $0.ids = [id, "no", id, ""] }, ["ids must have 1 to 3 entries", "ids[1] must be a UUID"]),
         ({ $0.labels = ["a": "", "b": "", "c": ""] }, ["labels must have at most 2 entries"]),
         ({ $0.color = .unspecified }, ["color is required"]),

@@ -34,7 +34,6 @@ extension RegisterRequest: Wire.CMessage {
             violations.format(value, .username, at: path, "username")
         }
         if let value = self.displayName { violations.length(value, min: 1, max: 50, at: path, "display_name") }
-        if let value = self.timeZone { violations.format(value, .timeZone, at: path, "time_zone") }
         if let value = self.timezoneOffset { violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset") }
         if let value = self.locale { violations.bytes(value.utf8.count, max: 35, at: path, "locale") }
     }
@@ -83,6 +82,7 @@ extension SignInReply: Wire.CMessage {
         self.tokenType = r.string(2)
         self.expiresIn = r.number(3)
         self.user = r.message(4)
+        self.status = r.optionalEnumeration(5)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.accessToken)
@@ -90,6 +90,7 @@ extension SignInReply: Wire.CMessage {
         w.string(2, self.tokenType)
         w.number(3, self.expiresIn)
         w.message(4, self.user)
+        w.optionalEnumeration(5, self.status)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.user == nil { violations.required(at: path, "user") }
@@ -127,9 +128,13 @@ extension SigningKeys: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.auth.v1.SigningKeys", in: AuthDescriptor.layouts)
     public init(_ r: Wire.Reader) {
         self.keys = r.messages(0)
+        self.signedAt = r.number(1)
+        self.signature = r.string(2)
     }
     public func write(_ w: Wire.Writer) {
         w.messages(0, self.keys)
+        w.number(1, self.signedAt)
+        w.string(2, self.signature)
     }
 }
 
@@ -168,6 +173,7 @@ extension SignInWithAppleRequest: Wire.CMessage {
         self.timeZone = r.optionalString(7)
         self.timezoneOffset = r.optionalNumber(8)
         self.code = r.optionalString(9)
+        self.password = r.optionalString(10)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.identityToken)
@@ -180,6 +186,7 @@ extension SignInWithAppleRequest: Wire.CMessage {
         w.optionalString(7, self.timeZone)
         w.optionalNumber(8, self.timezoneOffset)
         w.optionalString(9, self.code)
+        w.optionalString(10, self.password)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.identityToken.isEmpty { violations.required(at: path, "identity_token") }
@@ -193,9 +200,9 @@ extension SignInWithAppleRequest: Wire.CMessage {
             violations.length(value, min: 3, max: 30, at: path, "username")
             violations.format(value, .username, at: path, "username")
         }
-        if let value = self.timeZone { violations.format(value, .timeZone, at: path, "time_zone") }
         if let value = self.timezoneOffset { violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset") }
         if let value = self.code { violations.bytes(value.utf8.count, max: 64, at: path, "code") }
+        if let value = self.password { violations.bytes(value.utf8.count, max: 1024, at: path, "password") }
     }
 }
 

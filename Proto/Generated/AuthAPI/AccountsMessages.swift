@@ -4,6 +4,41 @@ public import CommonAPI
 public import Kernel
 public import Wire
 
+/// What a registration waits for.
+public enum RegistrationStatus: Wire.OpenEnum {
+    case unspecified
+    /// A mail says what comes next.
+    case checkMail
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [RegistrationStatus] = [.unspecified, .checkMail]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .checkMail
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .checkMail: 1
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .checkMail: "check_mail"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 public struct RegisterRequest: Sendable {
     /// Compared without regard to case, kept as typed.
     public var email: String
@@ -13,9 +48,10 @@ public struct RegisterRequest: Sendable {
     public var username: String?
     /// The e-mail's local part when absent.
     public var displayName: String?
-    /// IANA name; UTC when absent (AU-11).
+    /// IANA name; UTC when absent (AU-11). Other names that phones and Windows use are understood (`US/Pacific-New`, `Pacific Standard Time`), and
+    /// offsets: `+05:30`, `GMT+03:00`, `UTC-3`. A name that is not known needs `timezone_offset` beside it. `user.time_zone` of the reply is the zone in use.
     public var timeZone: String?
-    /// Minutes east of UTC, from older clients; `time_zone` wins.
+    /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins. It does not follow daylight-saving time.
     public var timezoneOffset: Int32?
     /// The language of mails, a BCP 47 tag; English when absent.
     public var locale: String?
@@ -33,7 +69,9 @@ public struct RegisterRequest: Sendable {
 }
 
 public struct LoginRequest: Sendable {
+    /// The address of the account; compared without regard to case.
     public var email: String
+    /// The account's password.
     public var password: String
     /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
     public var code: String?
@@ -47,6 +85,7 @@ public struct LoginRequest: Sendable {
 }
 
 public struct RefreshRequest: Sendable {
+    /// The newest refresh token that the client has stored.
     public var refreshToken: String
 
     /// The given fields set, the others unset.
@@ -58,21 +97,25 @@ public struct RefreshRequest: Sendable {
 public struct SignInReply: Sendable {
     /// JWT (ES256), valid for `expires_in` seconds.
     public var accessToken: String
-    /// Valid for 7 days and one use.
+    /// Good for one new pair, until the session has not been refreshed for 60 days (the installation may set 1 to 400).
     public var refreshToken: String
-    /// Always "Bearer".
+    /// How the access token is sent: always "Bearer".
     public var tokenType: String
     /// Seconds until the access token expires.
     public var expiresIn: Int32
+    /// Who is signed in, as GET /api/users/me shows it. Unset only where `status` is set.
     public var user: Me?
+    /// What is to be done before the user can sign in; unset when the user is signed in. Only registrations have it, where `auth.private-registration` is on.
+    public var status: RegistrationStatus?
 
     /// The given fields set, the others unset.
-    public init(accessToken: String = "", refreshToken: String = "", tokenType: String = "", expiresIn: Int32 = 0, user: Me? = nil) {
+    public init(accessToken: String = "", refreshToken: String = "", tokenType: String = "", expiresIn: Int32 = 0, user: Me? = nil, status: RegistrationStatus? = nil) {
         self.accessToken = accessToken
         self.refreshToken = refreshToken
         self.tokenType = tokenType
         self.expiresIn = expiresIn
         self.user = user
+        self.status = status
     }
 }
 
@@ -101,22 +144,36 @@ public struct GetSigningKeysRequest: Sendable {
 }
 
 public struct SigningKeys: Sendable {
+    /// The keys that tokens in use may be signed with: choose by `kid`.
     public var keys: [SigningKey]
+    /// When the deployment key of auth signed them, in seconds since 1970; 0 without such a key. Gateways refuse a set that is older than ten minutes.
+    public var signedAt: Int64
+    /// The signature, in base64url; empty without such a key.
+    public var signature: String
 
     /// The given fields set, the others unset.
-    public init(keys: [SigningKey] = []) {
+    public init(keys: [SigningKey] = [], signedAt: Int64 = 0, signature: String = "") {
         self.keys = keys
+        self.signedAt = signedAt
+        self.signature = signature
     }
 }
 
 /// A JWK (RFC 7517) for ES256.
 public struct SigningKey: Sendable {
+    /// Key type: always EC.
     public var kty: String
+    /// The curve: always P-256.
     public var crv: String
+    /// Names the key: the header of a token says the same.
     public var kid: String
+    /// What it is for: always sig, signatures.
     public var use: String
+    /// The algorithm: always ES256.
     public var alg: String
+    /// The point's x coordinate, 32 bytes in base64url.
     public var x: String
+    /// The point's y coordinate, 32 bytes in base64url.
     public var y: String
 
     /// The given fields set, the others unset.
@@ -138,18 +195,26 @@ public struct SignInWithAppleRequest: Sendable {
     public var nonce: String?
     /// Apple gives the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
     public var displayName: String?
+    /// The whole name, at most 100 characters; used where `display_name` is absent.
     public var fullName: String?
+    /// The given name; used with `family_name` where the two above are absent.
     public var givenName: String?
+    /// The family name; used with `given_name`.
     public var familyName: String?
     /// As in registration; used when the account is made.
     public var username: String?
+    /// IANA name, or another name that registration understands; UTC when absent. Used when the account is made.
     public var timeZone: String?
+    /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known. Used when the account is made.
     public var timezoneOffset: Int32?
     /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
     public var code: String?
+    /// The password of the account that this may link: to keep it. A wrong one links nothing and uses nothing up. Without meaning for a new account, and
+    /// for one that was linked before.
+    public var password: String?
 
     /// The given fields set, the others unset.
-    public init(identityToken: String = "", nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, code: String? = nil) {
+    public init(identityToken: String = "", nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, code: String? = nil, password: String? = nil) {
         self.identityToken = identityToken
         self.nonce = nonce
         self.displayName = displayName
@@ -160,6 +225,7 @@ public struct SignInWithAppleRequest: Sendable {
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
         self.code = code
+        self.password = password
     }
 }
 
@@ -196,10 +262,11 @@ public struct CreateGuestSessionRequest: Sendable {
 public struct GuestSessionReply: Sendable {
     /// JWT (ES256) of role guest. There is no refresh token: ask again with the same device id.
     public var accessToken: String
-    /// Always "Bearer".
+    /// How the token is sent: always "Bearer".
     public var tokenType: String
     /// Seconds until the access token expires.
     public var expiresIn: Int32
+    /// Names the guest: the same for the same device.
     public var guestID: Kernel.UserID
     /// Peeks left today.
     public var guestPeeksRemaining: Int32
@@ -224,6 +291,7 @@ public struct UseGuestPeekRequest: Sendable {
 public struct GuestPeekReply: Sendable {
     /// Peeks left today, after this one.
     public var guestPeeksRemaining: Int32
+    /// When the number starts anew: the next midnight, UTC.
     public var guestPeeksResetAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -264,10 +332,13 @@ public struct DeleteAccountReply: Sendable {
 
 /// A subscription that outlives its account (BI-2).
 public struct RunningSubscription: Sendable {
+    /// The subscription's name in the store.
     public var product: String
+    /// Where it was bought: app_store, play_store, …
     public var store: String
     /// When it ends, or is renewed.
     public var expiresAt: Kernel.Instant?
+    /// Whether it is renewed at `expires_at`.
     public var willRenew: Bool
     /// Where it can be cancelled.
     public var manageURL: String?
@@ -283,6 +354,7 @@ public struct RunningSubscription: Sendable {
 }
 
 public struct RestoreAccountRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -292,12 +364,15 @@ public struct RestoreAccountRequest: Sendable {
 }
 
 public struct RestoreAccountReply: Sendable {
+    /// The user whose account is back.
     public var userID: Kernel.UserID
     /// A new one when another user has the old one by now.
     public var username: String
+    /// Whether `username` is a new one.
     public var usernameChanged: Bool
     /// Suspended or banned when the account was so before.
     public var status: AccountStatus
+    /// When it came back.
     public var restoredAt: Kernel.Instant?
     /// What ended with the deletion and has not come back; unset when it is not known, because social or streaks did not answer or had not
     /// applied the deletion.
@@ -319,6 +394,7 @@ public struct ExportMyDataRequest: Sendable {
 }
 
 public struct ExportMyDataReply: Sendable {
+    /// The document; empty when it is a file.
     public var json: String
     /// Where the document can be downloaded; empty when it is in `json`.
     public var url: String
@@ -353,13 +429,13 @@ extension RefreshRequest: Wire.SecretBearing {
 
 extension SignInReply: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["accessToken": Wire.Redacted(), "refreshToken": Wire.Redacted(), "tokenType": tokenType as Any, "expiresIn": expiresIn as Any, "user": user as Any], displayStyle: .struct)
+        Mirror(self, children: ["accessToken": Wire.Redacted(), "refreshToken": Wire.Redacted(), "tokenType": tokenType as Any, "expiresIn": expiresIn as Any, "user": user as Any, "status": status as Any], displayStyle: .struct)
     }
 }
 
 extension SignInWithAppleRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["identityToken": Wire.Redacted(), "nonce": Wire.Redacted(), "displayName": displayName as Any, "fullName": fullName as Any, "givenName": givenName as Any, "familyName": familyName as Any, "username": username as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "code": Wire.Redacted()], displayStyle: .struct)
+        Mirror(self, children: ["identityToken": Wire.Redacted(), "nonce": Wire.Redacted(), "displayName": displayName as Any, "fullName": fullName as Any, "givenName": givenName as Any, "familyName": familyName as Any, "username": username as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "code": Wire.Redacted(), "password": Wire.Redacted()], displayStyle: .struct)
     }
 }
 

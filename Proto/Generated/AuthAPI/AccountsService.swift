@@ -8,13 +8,25 @@ public enum AccountsService {
     ///
     /// - Parameters:
     ///   - register: Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
+    ///     Where the installation keeps to itself which addresses have an account (`auth.private-registration`), the answer is 202 with `status` `check_mail`
+    ///     for every address, without tokens and without `user`; the rest is said by mail. To an address without an account goes a link that makes
+    ///     it (`POST /api/auth/email/verify`, within 24 hours): then sign in with the password that was sent here. To one with an account goes a link to
+    ///     set a new password. `EMAIL_TAKEN` is not answered then.
     ///   - login: Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
     ///     `SECOND_FACTOR_REQUIRED`.
     ///   - refresh: Exchanges a refresh token for a new pair; the old one is used up (AU-4).
+    ///     When the reply is lost, send the same token again, now or weeks later: as long as the new refresh token was never used, its parent gives that same
+    ///     one again, with a fresh access token. The use of the new one ends that: its parent, and every older token, is then taken for stolen, the session
+    ///     ends, and the answer is `REFRESH_TOKEN_REUSED`. So store the new pair before you use it, and make one exchange at a time.
+    ///     A session ends when it was not refreshed for 60 days, or what the installation has set (`auth.session-days`, at most 400); each exchange begins that
+    ///     time anew.
     ///   - logout: Ends this session, or all of the user's with `?all=true` (AU-6).
     ///   - getSigningKeys: The public keys that access tokens are signed with, as a JWK set (AU-3).
     ///   - signInWithApple: Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
     ///     signing in with a password.
+    ///     An account whose address is verified, as Apple's is, gets the Apple user as a second way in. It then belongs to who owns the address: all its
+    ///     other sessions end, its password no longer works unless it is sent as `password`, and a mail says both. A new password can be had by
+    ///     `POST /api/auth/password/forgot`.
     ///   - appleNotification: What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
@@ -67,6 +79,10 @@ public enum AccountsService {
 /// The methods of `Accounts` on the bus.
 public enum AccountsMethods {
     /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
+    /// Where the installation keeps to itself which addresses have an account (`auth.private-registration`), the answer is 202 with `status` `check_mail`
+    /// for every address, without tokens and without `user`; the rest is said by mail. To an address without an account goes a link that makes
+    /// it (`POST /api/auth/email/verify`, within 24 hours): then sign in with the password that was sent here. To one with an account goes a link to
+    /// set a new password. `EMAIL_TAKEN` is not answered then.
     public static let register = Bus.Method<RegisterRequest, SignInReply>(
         service: "auth", version: "v1", name: "Register", isIdempotent: false, timeout: .seconds(10))
     /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
@@ -74,6 +90,11 @@ public enum AccountsMethods {
     public static let login = Bus.Method<LoginRequest, SignInReply>(
         service: "auth", version: "v1", name: "Login", isIdempotent: false, timeout: .seconds(10))
     /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
+    /// When the reply is lost, send the same token again, now or weeks later: as long as the new refresh token was never used, its parent gives that same
+    /// one again, with a fresh access token. The use of the new one ends that: its parent, and every older token, is then taken for stolen, the session
+    /// ends, and the answer is `REFRESH_TOKEN_REUSED`. So store the new pair before you use it, and make one exchange at a time.
+    /// A session ends when it was not refreshed for 60 days, or what the installation has set (`auth.session-days`, at most 400); each exchange begins that
+    /// time anew.
     public static let refresh = Bus.Method<RefreshRequest, SignInReply>(
         service: "auth", version: "v1", name: "Refresh", isIdempotent: false, timeout: .seconds(10))
     /// Ends this session, or all of the user's with `?all=true` (AU-6).
@@ -84,6 +105,9 @@ public enum AccountsMethods {
         service: "auth", version: "v1", name: "GetSigningKeys", isIdempotent: true, timeout: .seconds(10))
     /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
     /// signing in with a password.
+    /// An account whose address is verified, as Apple's is, gets the Apple user as a second way in. It then belongs to who owns the address: all its
+    /// other sessions end, its password no longer works unless it is sent as `password`, and a mail says both. A new password can be had by
+    /// `POST /api/auth/password/forgot`.
     public static let signInWithApple = Bus.Method<SignInWithAppleRequest, SignInReply>(
         service: "auth", version: "v1", name: "SignInWithApple", isIdempotent: false, timeout: .seconds(10))
     /// What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
@@ -126,6 +150,10 @@ public struct AccountsClient: Sendable {
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
     /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
+    /// Where the installation keeps to itself which addresses have an account (`auth.private-registration`), the answer is 202 with `status` `check_mail`
+    /// for every address, without tokens and without `user`; the rest is said by mail. To an address without an account goes a link that makes
+    /// it (`POST /api/auth/email/verify`, within 24 hours): then sign in with the password that was sent here. To one with an account goes a link to
+    /// set a new password. `EMAIL_TAKEN` is not answered then.
     public func register(_ request: RegisterRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.register, request, context: context)
     }
@@ -137,6 +165,11 @@ public struct AccountsClient: Sendable {
     }
 
     /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
+    /// When the reply is lost, send the same token again, now or weeks later: as long as the new refresh token was never used, its parent gives that same
+    /// one again, with a fresh access token. The use of the new one ends that: its parent, and every older token, is then taken for stolen, the session
+    /// ends, and the answer is `REFRESH_TOKEN_REUSED`. So store the new pair before you use it, and make one exchange at a time.
+    /// A session ends when it was not refreshed for 60 days, or what the installation has set (`auth.session-days`, at most 400); each exchange begins that
+    /// time anew.
     public func refresh(_ request: RefreshRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.refresh, request, context: context)
     }
@@ -153,6 +186,9 @@ public struct AccountsClient: Sendable {
 
     /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
     /// signing in with a password.
+    /// An account whose address is verified, as Apple's is, gets the Apple user as a second way in. It then belongs to who owns the address: all its
+    /// other sessions end, its password no longer works unless it is sent as `password`, and a mail says both. A new password can be had by
+    /// `POST /api/auth/password/forgot`.
     public func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.signInWithApple, request, context: context)
     }

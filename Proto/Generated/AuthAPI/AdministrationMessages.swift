@@ -9,6 +9,7 @@ public struct ListAccountsRequest: Sendable {
     public var q: String?
     /// 20 when absent; above 50 is taken as 50.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -20,7 +21,9 @@ public struct ListAccountsRequest: Sendable {
 }
 
 public struct ListAccountsReply: Sendable {
+    /// The newest first.
     public var accounts: [AccountEntry]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -32,13 +35,19 @@ public struct ListAccountsReply: Sendable {
 
 /// An account in a list for administrators.
 public struct AccountEntry: Sendable {
+    /// Names the account in the other routes.
     public var userID: Kernel.UserID
     /// Empty when Apple does not reveal it.
     public var email: String
+    /// The user's present username.
     public var username: String
+    /// The user's present name, to show.
     public var displayName: String
+    /// Whether the account may be used.
     public var status: AccountStatus
+    /// Whether the user is an administrator.
     public var isAdmin: Bool
+    /// When the account was made.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -54,6 +63,7 @@ public struct AccountEntry: Sendable {
 }
 
 public struct GetAccountRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -64,18 +74,25 @@ public struct GetAccountRequest: Sendable {
 
 /// An account as administrators see it.
 public struct AdminAccount: Sendable {
+    /// What the list shows of it.
     public var account: AccountEntry?
+    /// Whether it may be used, and if not, until when.
     public var standing: AccountStanding?
+    /// Whether the user is known to own the e-mail address.
     public var emailVerified: Bool
     /// Whether the user can sign in with a password.
     public var hasPassword: Bool
-    /// IANA name or +hh:mm.
+    /// The zone of the user's clock: an IANA name or +hh:mm.
     public var timeZone: String
+    /// Since when `time_zone` is in use.
     public var timeZoneSince: Kernel.Instant?
     /// The language of mails, a BCP 47 tag; unset until it was chosen.
     public var locale: String?
+    /// The version of the terms that was accepted last; unset until one was.
     public var termsVersion: String?
+    /// When it was accepted; unset like it.
     public var termsAcceptedAt: Kernel.Instant?
+    /// When the account or its profile was changed last.
     public var updatedAt: Kernel.Instant?
     /// Those that are open, the one used last first; 100 at most.
     public var sessions: [AdminSession]
@@ -98,11 +115,15 @@ public struct AdminAccount: Sendable {
 
 /// Whether an account may be used (AU-7, SO-9).
 public struct AccountStanding: Sendable {
+    /// The user whose account it is.
     public var userID: Kernel.UserID
+    /// Whether it may be used.
     public var status: AccountStatus
     /// When the suspension ends; unset without one.
     public var suspendedUntil: Kernel.Instant?
+    /// Since when it is banned; unset unless it is.
     public var bannedAt: Kernel.Instant?
+    /// When it was deleted; unset unless it was.
     public var deletedAt: Kernel.Instant?
     /// When everything personal is removed, unless the account is restored before.
     public var purgeAt: Kernel.Instant?
@@ -120,10 +141,13 @@ public struct AccountStanding: Sendable {
 
 /// An open session.
 public struct AdminSession: Sendable {
+    /// Names the session.
     public var sessionID: Kernel.SessionID
+    /// When the user signed in.
     public var createdAt: Kernel.Instant?
     /// When its tokens were issued last: at the sign-in, then about every 15 minutes of use.
     public var lastUsedAt: Kernel.Instant?
+    /// When it ends unless it is refreshed before.
     public var expiresAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -136,8 +160,9 @@ public struct AdminSession: Sendable {
 }
 
 public struct SuspendAccountRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
-    /// For the audit log.
+    /// Why, at most 500 characters: for the audit log.
     public var reason: String
     /// 7 days from now when absent; at most 10 years from now.
     public var until: Kernel.Instant?
@@ -151,8 +176,9 @@ public struct SuspendAccountRequest: Sendable {
 }
 
 public struct LiftSuspensionRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
-    /// For the audit log.
+    /// Why, at most 500 characters: for the audit log.
     public var reason: String
 
     /// The given fields set, the others unset.
@@ -163,6 +189,7 @@ public struct LiftSuspensionRequest: Sendable {
 }
 
 public struct SignOutAccountRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -182,6 +209,7 @@ public struct SignOutAccountReply: Sendable {
 }
 
 public struct ExportAccountRequest: Sendable {
+    /// Which account: a user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -214,6 +242,7 @@ public struct ListAdminActionsRequest: Sendable {
     public var userID: Kernel.UserID?
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -226,7 +255,9 @@ public struct ListAdminActionsRequest: Sendable {
 }
 
 public struct ListAdminActionsReply: Sendable {
+    /// The newest first.
     public var actions: [AdminActionEntry]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -238,10 +269,13 @@ public struct ListAdminActionsReply: Sendable {
 
 /// An entry of the audit log. It never changes.
 public struct AdminActionEntry: Sendable {
+    /// Names the entry.
     public var actionID: Kernel.AdminActionID
+    /// The administrator who did it.
     public var adminID: Kernel.UserID
-    /// Empty when that account was removed.
+    /// The username of that administrator; empty when that account was removed.
     public var adminUsername: String
+    /// What was done.
     public var kind: CommonAPI.AdminActionKind
     /// About whom; unset when it is about no user.
     public var userID: Kernel.UserID?
@@ -249,6 +283,7 @@ public struct AdminActionEntry: Sendable {
     public var username: String
     /// The reason that was given, or what was done exactly; empty when there is nothing to say.
     public var detail: String
+    /// When it was done.
     public var takenAt: Kernel.Instant?
     /// Of the request, as in the logs of all services.
     public var requestID: String

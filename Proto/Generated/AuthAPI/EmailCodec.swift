@@ -101,9 +101,11 @@ extension VerifyEmailReply: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.auth.v1.VerifyEmailReply", in: AuthDescriptor.layouts)
     public init(_ r: Wire.Reader) {
         self.emailChanged = r.flag(0)
+        self.accountCreated = r.flag(1)
     }
     public func write(_ w: Wire.Writer) {
         w.flag(0, self.emailChanged)
+        w.flag(1, self.accountCreated)
     }
 }
 

@@ -47,6 +47,7 @@ public struct ResetPasswordReply: Sendable {
 }
 
 public struct ChangePasswordRequest: Sendable {
+    /// The password that the account has now.
     public var currentPassword: String
     /// 8 to 72 bytes, as in registration.
     public var newPassword: String
@@ -81,10 +82,13 @@ public struct VerifyEmailRequest: Sendable {
 public struct VerifyEmailReply: Sendable {
     /// Whether the account has another address than before.
     public var emailChanged: Bool
+    /// Whether the account was made by this call, from a registration that waited for it: sign in.
+    public var accountCreated: Bool
 
     /// The given fields set, the others unset.
-    public init(emailChanged: Bool = false) {
+    public init(emailChanged: Bool = false, accountCreated: Bool = false) {
         self.emailChanged = emailChanged
+        self.accountCreated = accountCreated
     }
 }
 

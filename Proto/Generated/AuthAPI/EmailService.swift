@@ -11,7 +11,8 @@ public enum EmailService {
     ///   - requestPasswordReset: Sends a link by which a new password can be set, if an account has the address. The answer is the same if none has.
     ///   - resetPassword: Sets a new password by the token of a mail, and ends every session. The token works once, for an hour.
     ///   - changePassword: Changes the password of the caller, who proves to know the present one. All other sessions end.
-    ///   - verifyEmail: Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h.
+    ///   - verifyEmail: Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h. With that of a
+    ///     registration that waits for it (`auth.private-registration`) the account is made: `account_created`.
     ///   - resendVerification: Sends the link that verifies the caller's address once more.
     ///   - changeEmail: Sends a link to a new address. It becomes the account's when the link is used; the old address is informed then. If another account has
     ///     it, that is said to whom the link was sent, not here.
@@ -48,7 +49,8 @@ public enum EmailMethods {
     /// Changes the password of the caller, who proves to know the present one. All other sessions end.
     public static let changePassword = Bus.Method<ChangePasswordRequest, ChangePasswordReply>(
         service: "auth", version: "v1", name: "ChangePassword", isIdempotent: false, timeout: .seconds(10))
-    /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h.
+    /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h. With that of a
+    /// registration that waits for it (`auth.private-registration`) the account is made: `account_created`.
     public static let verifyEmail = Bus.Method<VerifyEmailRequest, VerifyEmailReply>(
         service: "auth", version: "v1", name: "VerifyEmail", isIdempotent: false, timeout: .seconds(10))
     /// Sends the link that verifies the caller's address once more.
@@ -85,7 +87,8 @@ public struct EmailClient: Sendable {
         try await caller.call(EmailMethods.changePassword, request, context: context)
     }
 
-    /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h.
+    /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h. With that of a
+    /// registration that waits for it (`auth.private-registration`) the account is made: `account_created`.
     public func verifyEmail(_ request: VerifyEmailRequest, context: Bus.CallContext) async throws -> VerifyEmailReply {
         try await caller.call(EmailMethods.verifyEmail, request, context: context)
     }

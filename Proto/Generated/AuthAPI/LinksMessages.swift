@@ -16,6 +16,7 @@ public struct GetLinkPageRequest: Sendable {
 }
 
 public struct LinkPage: Sendable {
+    /// The page, for a browser.
     public var html: String
 
     /// The given fields set, the others unset.
@@ -33,6 +34,7 @@ public struct GetAssetLinksRequest: Sendable {
 }
 
 public struct AppFile: Sendable {
+    /// The file, as the platform asks for it.
     public var json: String
     /// HTTP status: 404 when there is no such file; 0 means 200.
     public var status: Int32

@@ -19,6 +19,7 @@ public struct ListReplicasReply: Sendable {
 }
 
 public struct ServiceReplicas: Sendable {
+    /// The service's name.
     public var service: String
     /// The one that was started last first; none when the service does not answer.
     public var replicas: [Replica]
@@ -34,12 +35,15 @@ public struct ServiceReplicas: Sendable {
 public struct Replica: Sendable {
     /// Its name on the bus and in logs.
     public var instance: String
+    /// The release that it runs.
     public var version: String
+    /// When it was started.
     public var startedAt: Kernel.Instant?
+    /// Requests that it has answered since then.
     public var requests: Int64
     /// Of these, those that were refused or failed.
     public var errors: Int64
-    /// Mean of all requests.
+    /// How long a request took, in microseconds: the mean of all.
     public var meanMicroseconds: Int64
     /// The features that it runs, in order; none when the service does not say it.
     public var features: [String]
@@ -74,6 +78,7 @@ public struct ListBacklogsReply: Sendable {
 }
 
 public struct ServiceBacklog: Sendable {
+    /// The service's name.
     public var service: String
     /// False when no replica said what waits within a second: nothing else is known then.
     public var answers: Bool
@@ -81,9 +86,9 @@ public struct ServiceBacklog: Sendable {
     public var unpublished: Int64
     /// When the oldest of them was committed; unset when there is none.
     public var unpublishedSince: Kernel.Instant?
-    /// By name.
+    /// What waits for each feature, by name.
     public var features: [CommonAPI.FeatureBacklog]
-    /// By name; of all replicas the latest success and failure.
+    /// How each job fares, by name; of all replicas the latest success and failure.
     public var jobs: [CommonAPI.JobStanding]
 
     /// The given fields set, the others unset.
@@ -98,10 +103,11 @@ public struct ServiceBacklog: Sendable {
 }
 
 public struct ListParkedEventsRequest: Sendable {
-    /// Of this service only.
+    /// Events of this service only; of all when absent.
     public var service: String?
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -117,6 +123,7 @@ public struct ListParkedEventsReply: Sendable {
     public var events: [ParkedEvent]
     /// Services that did not say within a second what is parked: their events are missing. A later page asks only the services that it can be of.
     public var unanswered: [String]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -128,7 +135,9 @@ public struct ListParkedEventsReply: Sendable {
 }
 
 public struct ParkedEvent: Sendable {
+    /// The service at which it is parked.
     public var service: String
+    /// What is known of it.
     public var event: CommonAPI.ParkedEventEntry?
 
     /// The given fields set, the others unset.
@@ -139,10 +148,11 @@ public struct ParkedEvent: Sendable {
 }
 
 public struct RedriveEventsRequest: Sendable {
+    /// The service whose events are tried again.
     public var service: String
     /// One event, in every feature that parked it; all of the service when absent.
     public var eventID: Kernel.EventID?
-    /// Of this feature only.
+    /// Of this feature only; of all when absent.
     public var feature: String?
 
     /// The given fields set, the others unset.

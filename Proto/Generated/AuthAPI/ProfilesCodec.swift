@@ -97,7 +97,6 @@ extension UpdateMeRequest: Wire.CMessage {
             violations.format(value, .username, at: path, "username")
         }
         if let value = self.displayName { violations.length(value, min: 1, max: 50, at: path, "display_name") }
-        if let value = self.timeZone { violations.format(value, .timeZone, at: path, "time_zone") }
         if let value = self.timezoneOffset { violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset") }
         if let value = self.windowStartHour { violations.bounds(value, min: 0, max: 23, at: path, "window_start_hour") }
         if let value = self.locale { violations.bytes(value.utf8.count, max: 35, at: path, "locale") }
@@ -180,6 +179,8 @@ extension PublicProfile: Wire.CMessage {
         self.avatarURL = r.optionalString(3)
         self.createdAt = r.instant(4)
         self.rewards = r.message(5)
+        self.currentStreak = r.optionalNumber(6)
+        self.longestStreak = r.optionalNumber(7)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -188,6 +189,8 @@ extension PublicProfile: Wire.CMessage {
         w.optionalString(3, self.avatarURL)
         w.instant(4, self.createdAt)
         w.message(5, self.rewards)
+        w.optionalNumber(6, self.currentStreak)
+        w.optionalNumber(7, self.longestStreak)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

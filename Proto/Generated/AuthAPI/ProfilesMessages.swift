@@ -97,21 +97,31 @@ public struct GetMeRequest: Sendable {
 
 /// The signed-in user's own view of the account.
 public struct Me: Sendable {
+    /// The user's own id: other routes name it `user_id`.
     public var id: Kernel.UserID
+    /// The address to sign in with, as typed; empty when Apple does not reveal it.
     public var email: String
+    /// The present username, 3 to 30 of a-z, 0-9, _ and .
     public var username: String
+    /// The name that others see, 1 to 50 characters.
     public var displayName: String
     /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String?
-    /// IANA name or +hh:mm.
+    /// The zone in use: an IANA name, or an offset such as `+05:30`.
     public var timeZone: String
+    /// Whether the user has premium now.
     public var isPremium: Bool
+    /// Whether the user is an administrator.
     public var isAdmin: Bool
+    /// When the account was made.
     public var createdAt: Kernel.Instant?
+    /// When the account or its profile was changed last.
     public var updatedAt: Kernel.Instant?
+    /// Figures of the user's streaks with friends.
     public var stats: MyStreakStats?
     /// Unset until terms were accepted (AU-9).
     public var termsVersion: String?
+    /// When that version was accepted; unset until one was.
     public var termsAcceptedAt: Kernel.Instant?
     /// Whether the user is known to own the e-mail address (AU-13).
     public var emailVerified: Bool
@@ -148,9 +158,13 @@ public struct Me: Sendable {
 }
 
 public struct MyStreakStats: Sendable {
+    /// Streaks with friends that run now.
     public var totalActiveStreaks: Int32
+    /// The highest count that any of them ever had.
     public var longestStreak: Int32
+    /// Photos posted to streaks; one photo to several streaks is one.
     public var totalPhotos: Int32
+    /// Recovery tokens in hand.
     public var recoveryTokens: Int32
 
     /// The given fields set, the others unset.
@@ -163,12 +177,13 @@ public struct MyStreakStats: Sendable {
 }
 
 public struct UpdateMeRequest: Sendable {
-    /// At most once in 14 days.
+    /// 3 to 30 of a-z, 0-9, _ and . It can be changed once in 14 days. Unchanged when absent.
     public var username: String?
+    /// The name that others see, 1 to 50 characters. Unchanged when absent.
     public var displayName: String?
-    /// IANA name (AU-11).
+    /// IANA name (AU-11), or another name that registration understands; the reply's `time_zone` is the zone in use.
     public var timeZone: String?
-    /// Minutes east of UTC, from older clients; `time_zone` wins.
+    /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins.
     public var timezoneOffset: Int32?
     /// Local hour at which the snap window opens, for two hours: from 23 on it reaches into the next date (PW-2). 10 until it is set.
     public var windowStartHour: Int32?
@@ -198,7 +213,9 @@ public struct AcceptTermsRequest: Sendable {
 }
 
 public struct AcceptTermsReply: Sendable {
+    /// The version that is accepted now.
     public var termsVersion: String
+    /// When it was accepted.
     public var termsAcceptedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -209,6 +226,7 @@ public struct AcceptTermsReply: Sendable {
 }
 
 public struct CheckUsernameRequest: Sendable {
+    /// The username that the user would like to have.
     public var username: String
 
     /// The given fields set, the others unset.
@@ -218,7 +236,9 @@ public struct CheckUsernameRequest: Sendable {
 }
 
 public struct CheckUsernameReply: Sendable {
+    /// The username that was asked about.
     public var username: String
+    /// Whether it could be taken now.
     public var available: Bool
     /// Unset when it is available.
     public var problem: UsernameProblem?
@@ -232,6 +252,7 @@ public struct CheckUsernameReply: Sendable {
 }
 
 public struct GetProfileRequest: Sendable {
+    /// Whose profile: a user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -241,23 +262,33 @@ public struct GetProfileRequest: Sendable {
 }
 
 public struct PublicProfile: Sendable {
+    /// Names the user in the other routes.
     public var userID: Kernel.UserID
+    /// The user's present username.
     public var username: String
+    /// The user's present name, to show.
     public var displayName: String
     /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String?
+    /// Since when the user has an account.
     public var createdAt: Kernel.Instant?
     /// What check-ins have earned the user.
     public var rewards: ProfileRewards?
+    /// The count of the user's check-in streak, as leaderboards show it: 0 when none runs. Unset when it could not be asked for.
+    public var currentStreak: Int32?
+    /// The most it has been; unset like current_streak.
+    public var longestStreak: Int32?
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Kernel.Instant? = nil, rewards: ProfileRewards? = nil) {
+    public init(userID: Kernel.UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Kernel.Instant? = nil, rewards: ProfileRewards? = nil, currentStreak: Int32? = nil, longestStreak: Int32? = nil) {
         self.userID = userID
         self.username = username
         self.displayName = displayName
         self.avatarURL = avatarURL
         self.createdAt = createdAt
         self.rewards = rewards
+        self.currentStreak = currentStreak
+        self.longestStreak = longestStreak
     }
 }
 
@@ -269,10 +300,11 @@ public struct ProfileRewards: Sendable {
     public var badges: [String]
     /// Unlocked badges: streak_superstar, hundred_club, hall_of_fame.
     public var titles: [String]
+    /// Whether the user's picture has a golden frame.
     public var goldFrame: Bool
-    /// Beside the user's name.
+    /// Whether a crown is beside the user's name.
     public var crown: Bool
-    /// orange, gold, diamond or rainbow.
+    /// The colour of the user's flame: orange, gold, diamond or rainbow.
     public var flame: String
 
     /// The given fields set, the others unset.

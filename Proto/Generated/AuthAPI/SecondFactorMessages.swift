@@ -72,6 +72,7 @@ public struct ConfirmSecondFactorRequest: Sendable {
 public struct ConfirmSecondFactorReply: Sendable {
     /// Ten codes, each of which is taken once instead of one of the app, for the day on which the phone is lost. They are shown here only.
     public var recoveryCodes: [String]
+    /// Since when the account has this second factor.
     public var enrolledAt: Kernel.Instant?
     /// Other sessions that were ended by this call.
     public var sessionsEnded: Int32

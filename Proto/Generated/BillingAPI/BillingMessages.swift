@@ -194,17 +194,23 @@ public struct GetEntitlementsRequest: Sendable {
 }
 
 public struct Entitlements: Sendable {
+    /// What the user has: `premium` while any purchase gives it.
     public var plan: Plan
+    /// The same as a flag: whether the user has premium now.
     public var isPremium: Bool
     /// When premium ends or has ended; unset when the user never had it, or has it without an end.
     public var expiresAt: Kernel.Instant?
+    /// The product that gives premium, or else the one that gave it last, by its name in the store; unset when there was none.
     public var productID: String?
+    /// Whether it is renewed by itself at the end of the period.
     public var willRenew: Bool
     /// Active streaks the plan allows; unset means unlimited (MS-1).
     public var streakLimit: Int32?
-    /// Of the subscription that gives premium, or else of the last one; unset when there was none.
+    /// What the subscription is at that gives premium, or else the last one; unset when there was none.
     public var status: SubscriptionStatus?
+    /// What the present period is: paid in full, a trial, an introductory price, or a gift. Unset when there was none.
     public var periodType: PeriodType?
+    /// Where it was bought: app_store, mac_app_store, play_store, amazon, stripe, promotional, … Unset when there was none.
     public var store: String?
     /// Until when premium lasts although a payment has failed; within `expires_at`.
     public var graceUntil: Kernel.Instant?
@@ -234,7 +240,9 @@ public struct RestoreRequest: Sendable {
 public struct RevenueCatWebhookRequest: Sendable {
     /// The body as it was sent.
     public var body: [UInt8]
+    /// The header `Authorization`, as it was set at RevenueCat.
     public var authorization: String
+    /// The header `X-RevenueCat-Webhook-Signature`.
     public var signature: String
 
     /// The given fields set, the others unset.
@@ -260,8 +268,9 @@ public struct GetRecoveryBalanceRequest: Sendable {
 }
 
 public struct RecoveryBalance: Sendable {
+    /// Recovery tokens in hand; never below 0.
     public var balance: Int32
-    /// Newest first, 20 at most.
+    /// What was posted last, the newest first; 20 at most.
     public var transactions: [TokenEntry]
 
     /// The given fields set, the others unset.
@@ -319,13 +328,19 @@ public struct RefundTokenReply: Sendable {
 }
 
 public struct TokenEntry: Sendable {
+    /// Names the entry.
     public var id: Kernel.LedgerEntryID
+    /// Why it was posted.
     public var type: TokenEntryType
     /// Positive when earned or bought, negative when used.
     public var amount: Int32
+    /// Tokens in hand right after it.
     public var balanceAfter: Int32
+    /// The streak that it is about; unset when it is about none.
     public var streakID: Kernel.StreakID?
+    /// What it was for, in a few words to show; unset when there is nothing to say.
     public var note: String?
+    /// When it was posted.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.

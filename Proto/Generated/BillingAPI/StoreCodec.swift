@@ -137,6 +137,7 @@ extension CatalogItem: Wire.CMessage {
         self.availableUntil = r.instant(13)
         self.refused = r.optionalString(14)
         self.needsPremium = r.flag(15)
+        self.perkTexts = r.messages(16)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.item)
@@ -155,9 +156,22 @@ extension CatalogItem: Wire.CMessage {
         w.instant(13, self.availableUntil)
         w.optionalString(14, self.refused)
         w.flag(15, self.needsPremium)
+        w.messages(16, self.perkTexts)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.item.isEmpty { violations.required(at: path, "item") }
+    }
+}
+
+extension CatalogPerk: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.billing.v1.CatalogPerk", in: BillingDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.perk = r.string(0)
+        self.text = r.string(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.string(0, self.perk)
+        w.string(1, self.text)
     }
 }
 
@@ -238,6 +252,7 @@ extension ConfirmPurchaseRequest: Wire.CMessage {
         violations.id(self.userID, at: path, "user_id")
         if self.transactionID.isEmpty { violations.required(at: path, "transaction_id") }
         violations.length(self.transactionID, max: 255, at: path, "transaction_id")
+        violations.bytes(self.transactionID.utf8.count, max: 1020, at: path, "transaction_id")
         if self.good.isEmpty { violations.required(at: path, "good") }
         violations.length(self.good, max: 40, at: path, "good")
         violations.bounds(self.count, min: 1, max: 100, at: path, "count")

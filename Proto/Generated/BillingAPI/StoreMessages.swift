@@ -145,6 +145,7 @@ public struct GetWalletRequest: Sendable {
     public var currency: Currency
     /// 20 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -156,11 +157,13 @@ public struct GetWalletRequest: Sendable {
 }
 
 public struct GetUserWalletRequest: Sendable {
+    /// Whose wallet: a user's id.
     public var userID: Kernel.UserID
     /// Whose entries are listed; coins when absent.
     public var currency: Currency
     /// 20 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -173,8 +176,11 @@ public struct GetUserWalletRequest: Sendable {
 }
 
 public struct Wallet: Sendable {
+    /// One for each currency.
     public var balances: [WalletBalance]
+    /// Entries of the currency that was asked for, the newest first.
     public var entries: [WalletEntry]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -186,7 +192,9 @@ public struct Wallet: Sendable {
 }
 
 public struct WalletBalance: Sendable {
+    /// What is counted.
     public var currency: Currency
+    /// How much there is now; never below 0.
     public var balance: Int64
 
     /// The given fields set, the others unset.
@@ -197,14 +205,19 @@ public struct WalletBalance: Sendable {
 }
 
 public struct WalletEntry: Sendable {
+    /// Names the entry.
     public var id: Kernel.LedgerEntryID
+    /// Why it was posted.
     public var type: WalletEntryType
     /// Positive when received, negative when spent.
     public var amount: Int64
+    /// How much there was right after it.
     public var balanceAfter: Int64
+    /// What it was for, in a few words to show; unset when there is nothing to say.
     public var note: String?
     /// The administrator of a grant; shown to administrators only.
     public var actorID: Kernel.UserID?
+    /// When it was posted.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -224,7 +237,9 @@ public struct GetCatalogRequest: Sendable {
 }
 
 public struct Catalog: Sendable {
+    /// What is sold now, in the order to show it.
     public var items: [CatalogItem]
+    /// What the user has now, one for each currency.
     public var balances: [WalletBalance]
 
     /// The given fields set, the others unset.
@@ -235,9 +250,13 @@ public struct Catalog: Sendable {
 }
 
 public struct CatalogItem: Sendable {
+    /// Names the item: send it to buy it for coins.
     public var item: String
+    /// How it is paid for.
     public var kind: CatalogKind
+    /// The item's name, to show.
     public var title: String
+    /// What it is, in a few words to show.
     public var description: String
     /// The price in coins; unset for what is paid for with money.
     public var coins: Int64?
@@ -247,23 +266,29 @@ public struct CatalogItem: Sendable {
     public var usdCents: Int32?
     /// Of a subscription: how long a period is, in ISO 8601.
     public var period: String?
+    /// What one of it contains; empty for a subscription.
     public var goods: [CatalogGood]
-    /// What a subscription gives.
+    /// What a subscription gives, by name; perk_texts has each with a sentence.
     public var perks: [String]
+    /// Whether to show it as the favourite.
     public var popular: Bool
     /// Saved against the item it is compared with, the monthly plan or the smallest pack, in whole percent, rounded down; unset for none.
     public var savingPercent: Int32?
-    /// How many the user may still buy now; unset when there is no limit.
+    /// How many the user may still buy now; unset when there is no limit. Of an insurance and a restore: one for each of the user's streaks that it is
+    /// for, in 7 and in 30 days.
     public var remaining: Int32?
+    /// Until when it is sold; unset when there is no end.
     public var availableUntil: Kernel.Instant?
     /// Why it would be of no use now, as a purchase for coins would be refused: MAX_FREEZES_REACHED, POWER_UP_NOT_NEEDED, …; unset when nothing
     /// speaks against it, or it could not be asked for.
     public var refused: String?
     /// Sold to premium users only.
     public var needsPremium: Bool
+    /// What a subscription gives, in the order to show it.
+    public var perkTexts: [CatalogPerk]
 
     /// The given fields set, the others unset.
-    public init(item: String = "", kind: CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int32? = nil, period: String? = nil, goods: [CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int32? = nil, remaining: Int32? = nil, availableUntil: Kernel.Instant? = nil, refused: String? = nil, needsPremium: Bool = false) {
+    public init(item: String = "", kind: CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int32? = nil, period: String? = nil, goods: [CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int32? = nil, remaining: Int32? = nil, availableUntil: Kernel.Instant? = nil, refused: String? = nil, needsPremium: Bool = false, perkTexts: [CatalogPerk] = []) {
         self.item = item
         self.kind = kind
         self.title = title
@@ -280,12 +305,27 @@ public struct CatalogItem: Sendable {
         self.availableUntil = availableUntil
         self.refused = refused
         self.needsPremium = needsPremium
+        self.perkTexts = perkTexts
+    }
+}
+
+public struct CatalogPerk: Sendable {
+    /// Names what is given.
+    public var perk: String
+    /// What it is, in one sentence.
+    public var text: String
+
+    /// The given fields set, the others unset.
+    public init(perk: String = "", text: String = "") {
+        self.perk = perk
+        self.text = text
     }
 }
 
 public struct CatalogGood: Sendable {
-    /// recovery_token, freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
+    /// Which good: recovery_token, freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
     public var good: String
+    /// How many of it.
     public var count: Int32
     /// It helps only after it was used (POST /api/streaks/power-ups/{good}/use); false: it works by itself from the purchase on. Unset for
     /// recovery tokens, and when it could not be asked for.
@@ -303,8 +343,9 @@ public struct CatalogGood: Sendable {
 }
 
 public struct PurchaseRequest: Sendable {
+    /// What to buy: an `item` of GET /api/store/catalog with a price in coins.
     public var item: String
-    /// 1 when absent.
+    /// How many of it; 1 when absent.
     public var quantity: Int32?
 
     /// The given fields set, the others unset.
@@ -315,12 +356,17 @@ public struct PurchaseRequest: Sendable {
 }
 
 public struct PurchaseReply: Sendable {
+    /// Names the purchase.
     public var purchaseID: Kernel.PurchaseID
+    /// What was bought.
     public var item: String
+    /// How many of it.
     public var quantity: Int32
-    /// What was spent.
+    /// Coins that were spent.
     public var coins: Int64
+    /// What the user has got by it.
     public var goods: [CatalogGood]
+    /// What the user has now, one for each currency.
     public var balances: [WalletBalance]
 
     /// The given fields set, the others unset.
@@ -376,10 +422,13 @@ public struct ConfirmPurchaseReply: Sendable {
 }
 
 public struct GrantToUserRequest: Sendable {
+    /// Whose wallet: a user's id.
     public var userID: Kernel.UserID
+    /// What to give or take. Without meaning when a grant is reversed.
     public var currency: Currency
     /// Positive to give, negative to take. Absent when a grant is reversed.
     public var amount: Int64
+    /// Why, 3 to 200 characters: for the ledger, where the user reads it, and for the audit log.
     public var reason: String
     /// A grant to take back, once; then currency and amount are its own.
     public var reverses: Kernel.LedgerEntryID?
@@ -395,7 +444,9 @@ public struct GrantToUserRequest: Sendable {
 }
 
 public struct GrantToUserReply: Sendable {
+    /// The entry that was posted.
     public var entry: WalletEntry?
+    /// What the user has right after it.
     public var balance: WalletBalance?
 
     /// The given fields set, the others unset.

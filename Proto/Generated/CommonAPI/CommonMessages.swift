@@ -169,8 +169,11 @@ public struct Empty: Sendable {
 /// What every user may know of another. Of a user who may not be seen (deleted, suspended, banned) the
 /// username is empty, and `display_name` says that the account is unavailable.
 public struct UserSummary: Sendable {
+    /// Names the user in the other routes.
     public var userID: Kernel.UserID
+    /// The user's present username; empty when the user may not be seen.
     public var username: String
+    /// The user's present name, to show.
     public var displayName: String
     /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String?
@@ -188,11 +191,13 @@ public struct UserSummary: Sendable {
 public struct Blob: Sendable {
     /// Key in the blob store, under `incoming/`.
     public var key: String
+    /// How many bytes it has.
     public var size: UInt64
     /// SHA-256 of the bytes, lower-case hex.
     public var sha256: String
-    /// The client's file name and media type: hints, never believed.
+    /// The client's file name: a hint, never believed.
     public var fileName: String
+    /// The client's media type: a hint, never believed.
     public var contentType: String
 
     /// The given fields set, the others unset.
@@ -354,6 +359,7 @@ public struct BacklogReply: Sendable {
 
 /// Events that a feature has not handled.
 public struct FeatureBacklog: Sendable {
+    /// The feature's name.
     public var feature: String
     /// Those of the streams that it has not consumed; unset when the instance does not run the feature.
     public var pending: Int64?
@@ -376,6 +382,7 @@ public struct FeatureBacklog: Sendable {
 
 /// How a job fares at one instance since its start.
 public struct JobStanding: Sendable {
+    /// The job's name.
     public var job: String
     /// Since when the row that has waited longest is due, by the product's clock; unset when none is, or the job does not say it.
     public var dueSince: Kernel.Instant?
@@ -383,7 +390,7 @@ public struct JobStanding: Sendable {
     public var lastSuccessAt: Kernel.Instant?
     /// When a run last failed, by the machine's clock; unset when none has.
     public var lastFailureAt: Kernel.Instant?
-    /// How; without values.
+    /// How that run failed, without values of data.
     public var lastError: String
 
     /// The given fields set, the others unset.
@@ -423,15 +430,17 @@ public struct ParkedEventsReply: Sendable {
 
 /// An event that waits for an operator, without its body.
 public struct ParkedEventEntry: Sendable {
+    /// Names the event, to have it tried again.
     public var eventID: Kernel.EventID
     /// The feature whose handler failed.
     public var feature: String
-    /// Its type.
+    /// The type of the event.
     public var subject: String
-    /// What it is about.
+    /// The id of what the event is about.
     public var aggregate: String
     /// How often its handler failed.
     public var attempts: Int32
+    /// When it was given up.
     public var parkedAt: Kernel.Instant?
     /// How it failed last.
     public var lastError: String

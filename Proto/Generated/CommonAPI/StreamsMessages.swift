@@ -18,6 +18,7 @@ public struct StreamRequest: Sendable {
 
 /// Events of one user, in their order: the reply to a StreamRequest, and the messages on the option's subject.
 public struct StreamPage: Sendable {
+    /// In their order.
     public var events: [StreamEvent]
     /// The newest id there is for this user: that of the last event, if there are any.
     public var lastID: Int64
@@ -31,6 +32,7 @@ public struct StreamPage: Sendable {
 
 /// One event. Ids are a counter of the user's: each is by one greater than the one before, except after `reset`.
 public struct StreamEvent: Sendable {
+    /// Send it as `Last-Event-ID` to get those after it.
     public var id: Int64
     /// Lower-case letters and underscores. The event `reset` says that events may be missing before it.
     public var name: String

@@ -3,7 +3,7 @@
 public import CommonAPI
 
 public struct UploadAvatarRequest: Sendable {
-    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
     public var avatar: CommonAPI.Blob?
 
     /// The given fields set, the others unset.

@@ -50,6 +50,7 @@ public enum CardStyle: Wire.OpenEnum {
 }
 
 public struct GenerateMilestoneCardRequest: Sendable {
+    /// Which streak of the user's, of whatever kind.
     public var streakID: Kernel.StreakID
     /// The count to celebrate (MS-6, CI-5, TS-1); unset means the highest that was reached.
     public var milestone: Int32?
@@ -65,17 +66,21 @@ public struct GenerateMilestoneCardRequest: Sendable {
 }
 
 public struct GenerateMilestoneCardReply: Sendable {
+    /// Names the card in the other routes.
     public var milestoneID: Kernel.MilestoneCardID
+    /// The streak that the card is about.
     public var streakID: Kernel.StreakID
     /// The count on the card.
     public var milestone: Int32
+    /// The gradient that it has.
     public var style: CardStyle
     /// The PNG; signed, valid for 24 h.
     public var imageURL: String
     /// The public page; unset while the other user has withdrawn it, and when the user has left the circle.
     public var shareURL: String?
-    /// In pixels.
+    /// Of the PNG, in pixels.
     public var width: Int32
+    /// Of the PNG, in pixels.
     public var height: Int32
 
     /// The given fields set, the others unset.
@@ -126,8 +131,9 @@ public struct MakeMilestoneCardRequest: Sendable {
 }
 
 public struct MarkMilestoneSharedRequest: Sendable {
+    /// Which card: the `milestone_id` with which it was made.
     public var milestoneID: Kernel.MilestoneCardID
-    /// Where to.
+    /// Where it is shared.
     public var platform: String
 
     /// The given fields set, the others unset.
@@ -138,7 +144,9 @@ public struct MarkMilestoneSharedRequest: Sendable {
 }
 
 public struct MarkMilestoneSharedReply: Sendable {
+    /// The card that was shared.
     public var milestoneID: Kernel.MilestoneCardID
+    /// Where it was shared.
     public var platform: String
     /// The latest time this user shared it there.
     public var sharedAt: Kernel.Instant?
@@ -156,6 +164,7 @@ public struct MarkMilestoneSharedReply: Sendable {
 }
 
 public struct RevokeMilestoneShareRequest: Sendable {
+    /// Which card: the `milestone_id` with which it was made.
     public var milestoneID: Kernel.MilestoneCardID
 
     /// The given fields set, the others unset.
@@ -165,6 +174,7 @@ public struct RevokeMilestoneShareRequest: Sendable {
 }
 
 public struct RevokeMilestoneShareReply: Sendable {
+    /// The card whose page is withdrawn.
     public var milestoneID: Kernel.MilestoneCardID
 
     /// The given fields set, the others unset.

@@ -4,10 +4,11 @@ public import CommonAPI
 public import Kernel
 
 public struct SetHabitPhotoRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// Of the user's clock; it must have a completion. Of any age.
     public var date: Kernel.CalendarDate
-    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob?
 
     /// The given fields set, the others unset.
@@ -19,7 +20,9 @@ public struct SetHabitPhotoRequest: Sendable {
 }
 
 public struct GetHabitPhotoRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// The date of the photo, by the user's clock.
     public var date: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
@@ -30,7 +33,9 @@ public struct GetHabitPhotoRequest: Sendable {
 }
 
 public struct DeleteHabitPhotoRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// The date of the photo, by the user's clock.
     public var date: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
@@ -48,7 +53,9 @@ public struct DeleteHabitPhotoReply: Sendable {
 public struct HabitPhoto: Sendable {
     /// Another for each photo: completions name it as `photo_id`.
     public var id: Kernel.HabitPhotoID
+    /// The habit that was done.
     public var habitID: Kernel.HabitID
+    /// The date that it was done for, by the user's clock.
     public var date: Kernel.CalendarDate
     /// At most 2048 px on its longer side.
     public var photoURL: String
@@ -56,7 +63,9 @@ public struct HabitPhoto: Sendable {
     public var thumbnailURL: String
     /// Of the photo, in px.
     public var width: Int32
+    /// Of the photo, in px.
     public var height: Int32
+    /// When it was stored.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.

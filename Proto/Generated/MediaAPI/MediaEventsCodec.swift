@@ -73,16 +73,19 @@ extension CardShared: Wire.CMessage {
         self.milestoneID = r.id(1)
         self.platform = r.string(2)
         self.sharedAt = r.instant(3)
+        self.streakID = r.optionalID(4)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
         w.id(1, self.milestoneID)
         w.string(2, self.platform)
         w.instant(3, self.sharedAt)
+        w.optionalID(4, self.streakID)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
         violations.id(self.milestoneID, at: path, "milestone_id")
+        if let value = self.streakID { violations.id(value, at: path, "streak_id") }
     }
 }
 

@@ -108,13 +108,16 @@ public struct CardShared: Sendable {
     public var milestoneID: Kernel.MilestoneCardID
     public var platform: String
     public var sharedAt: Kernel.Instant?
+    /// The streak that the card is about; unset in events of releases before this field.
+    public var streakID: Kernel.StreakID?
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, milestoneID: Kernel.MilestoneCardID, platform: String = "", sharedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, milestoneID: Kernel.MilestoneCardID, platform: String = "", sharedAt: Kernel.Instant? = nil, streakID: Kernel.StreakID? = nil) {
         self.userID = userID
         self.milestoneID = milestoneID
         self.platform = platform
         self.sharedAt = sharedAt
+        self.streakID = streakID
     }
 }
 

@@ -299,6 +299,7 @@ extension SaveCityRequest: Wire.CMessage {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.name.isEmpty { violations.required(at: path, "name") }
         violations.length(self.name, max: 100, at: path, "name")
+        violations.bytes(self.name.utf8.count, max: 800, at: path, "name")
         if let value = self.latitude { violations.bounds(value, min: -90, max: 90, at: path, "latitude") }
         if let value = self.longitude { violations.bounds(value, min: -180, max: 180, at: path, "longitude") }
     }
@@ -315,6 +316,7 @@ extension RemoveCityRequest: Wire.CMessage {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.name.isEmpty { violations.required(at: path, "name") }
         violations.length(self.name, max: 100, at: path, "name")
+        violations.bytes(self.name.utf8.count, max: 800, at: path, "name")
     }
 }
 
@@ -333,6 +335,7 @@ extension SetFavoriteCityRequest: Wire.CMessage {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.name.isEmpty { violations.required(at: path, "name") }
         violations.length(self.name, max: 100, at: path, "name")
+        violations.bytes(self.name.utf8.count, max: 800, at: path, "name")
         if let value = self.latitude { violations.bounds(value, min: -90, max: 90, at: path, "latitude") }
         if let value = self.longitude { violations.bounds(value, min: -180, max: 180, at: path, "longitude") }
     }

@@ -5,7 +5,7 @@ public import Kernel
 public import Wire
 
 public struct CreatePostRequest: Sendable {
-    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob?
     /// Made by the client, so that a repeat posts once; without it the server makes one.
     public var postID: Kernel.PostID?
@@ -13,6 +13,7 @@ public struct CreatePostRequest: Sendable {
     public var latitude: Double?
     /// Degrees, -180 to 180. Required.
     public var longitude: Double?
+    /// What to write to it, at most 500 characters; nothing when absent.
     public var caption: String?
     /// How exactly others see the position; `exact` when absent.
     public var precision: String?
@@ -38,6 +39,7 @@ public struct CreatePostRequest: Sendable {
 }
 
 public struct CreatePostReply: Sendable {
+    /// The post as the caller sees it.
     public var post: Post?
 
     /// The given fields set, the others unset.
@@ -48,29 +50,39 @@ public struct CreatePostReply: Sendable {
 
 /// A post as its reader may see it.
 public struct Post: Sendable {
+    /// Names the post in the other routes.
     public var id: Kernel.PostID
+    /// Who posted it.
     public var author: CommonAPI.UserSummary?
-    /// `photo` or `video`.
+    /// What it is: `photo` or `video`.
     public var type: String
-    /// Signed, valid for 24 h. Of a video a frame of it, the same as `poster_url`.
+    /// The photo; of a video a frame of it, the same as `poster_url`. Signed, valid for 24 h.
     public var photoURL: String
-    /// 300 × 300 px.
+    /// A part of it, 300 × 300 px; signed, valid for 24 h.
     public var thumbnailURL: String
+    /// Of the picture behind `photo_url`, in pixels.
     public var width: Int32
+    /// Of the picture behind `photo_url`, in pixels.
     public var height: Int32
+    /// What its author wrote to it; unset when there is none.
     public var caption: String?
-    /// As exactly as the author lets others know it.
+    /// Degrees, -90 to 90; as exactly as the author lets others know it.
     public var latitude: Double
+    /// Degrees, -180 to 180; as exactly as `latitude`.
     public var longitude: Double
-    /// `exact`, `100m` or `1km`.
+    /// How exactly others see the position: `exact`, `100m` or `1km`.
     public var precision: String
     /// Six characters, of the position above.
     public var geohash: String
+    /// When it was taken, as the client said; when it said nothing, the time of receipt.
     public var capturedAt: Kernel.Instant?
+    /// When the server received it.
     public var postedAt: Kernel.Instant?
+    /// Votes for it.
     public var up: Int64
+    /// Votes against it.
     public var down: Int64
-    /// up − down
+    /// `up` − `down`; below 0 when more are against it.
     public var voteCount: Int64
     /// The reader's own vote, `up` or `down`; unset without one.
     public var myVote: String?
@@ -78,9 +90,9 @@ public struct Post: Sendable {
     public var hidden: Bool
     /// A large city near the position above; unset far from all.
     public var city: String?
-    /// In English; unset at sea.
+    /// The country of the position, in English; unset at sea.
     public var country: String?
-    /// ISO 3166-1, two letters.
+    /// The same as ISO 3166-1, two letters; unset at sea.
     public var countryCode: String?
     /// Of a video, signed, valid for 24 h. It answers ranges and plays while it loads.
     public var videoURL: String?
@@ -124,21 +136,24 @@ public struct Post: Sendable {
 
 /// At most one of `bbox`, `lat` with `lon` and `radius`, and `geohash`; without any the whole earth.
 public struct ListPostsRequest: Sendable {
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
     /// Posts on a page: 50 when absent; above 100 is taken as 100.
     public var limit: Int32
-    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+    /// was moved around the earth; a width of 360 or more is all of them.
     public var bbox: String?
-    /// Centre of a circle, degrees; all three or none.
+    /// Latitude of the centre of a circle, degrees; with `lon` and `radius`, or none of the three.
     public var lat: Double?
+    /// Longitude of that centre, degrees.
     public var lon: Double?
-    /// Metres, up to 1,000,000.
+    /// Of that circle in metres, up to 1,000,000.
     public var radius: Double?
     /// 1 to 6 characters: the posts of the cell.
     public var geohash: String?
     /// Only posts received after this.
     public var since: Kernel.Instant?
-    /// Only posts of this user.
+    /// Only posts of this user: an id.
     public var author: Kernel.UserID?
     /// Only the reader's own, hidden ones too. Not for guests.
     public var mine: Bool?
@@ -165,7 +180,9 @@ public struct ListPostsRequest: Sendable {
 }
 
 public struct ListPostsReply: Sendable {
+    /// In the order that `sort` says.
     public var posts: [Post]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -176,6 +193,7 @@ public struct ListPostsReply: Sendable {
 }
 
 public struct GetPostRequest: Sendable {
+    /// Which post: an id from GET /api/posts.
     public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
@@ -185,6 +203,7 @@ public struct GetPostRequest: Sendable {
 }
 
 public struct GetPostReply: Sendable {
+    /// The post as the caller sees it.
     public var post: Post?
 
     /// The given fields set, the others unset.
@@ -194,6 +213,7 @@ public struct GetPostReply: Sendable {
 }
 
 public struct DeletePostRequest: Sendable {
+    /// Which post: an id from GET /api/posts.
     public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
@@ -203,6 +223,7 @@ public struct DeletePostRequest: Sendable {
 }
 
 public struct DeletePostReply: Sendable {
+    /// The post that is deleted.
     public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
@@ -212,7 +233,9 @@ public struct DeletePostReply: Sendable {
 }
 
 public struct VotePostRequest: Sendable {
+    /// Which post: an id from GET /api/posts.
     public var postID: Kernel.PostID
+    /// The vote that the caller has from now on.
     public var vote: String
 
     /// The given fields set, the others unset.
@@ -223,6 +246,7 @@ public struct VotePostRequest: Sendable {
 }
 
 public struct RemovePostVoteRequest: Sendable {
+    /// Which post: an id from GET /api/posts.
     public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
@@ -233,12 +257,15 @@ public struct RemovePostVoteRequest: Sendable {
 
 /// A post's votes with the reader's own.
 public struct VoteReply: Sendable {
+    /// The post that the votes are on.
     public var postID: Kernel.PostID
     /// `up` or `down`; unset without a vote.
     public var myVote: String?
+    /// Votes for it.
     public var up: Int64
+    /// Votes against it.
     public var down: Int64
-    /// up − down
+    /// `up` − `down`; below 0 when more are against it.
     public var voteCount: Int64
 
     /// The given fields set, the others unset.
@@ -256,6 +283,7 @@ public struct ListSavedCitiesRequest: Sendable {
 }
 
 public struct SaveCityRequest: Sendable {
+    /// What the city is called, at most 100 characters.
     public var name: String
     /// Degrees, -90 to 90. Required.
     public var latitude: Double?
@@ -271,6 +299,7 @@ public struct SaveCityRequest: Sendable {
 }
 
 public struct RemoveCityRequest: Sendable {
+    /// The name of the city to take out, whatever its case.
     public var name: String
 
     /// The given fields set, the others unset.
@@ -280,6 +309,7 @@ public struct RemoveCityRequest: Sendable {
 }
 
 public struct SetFavoriteCityRequest: Sendable {
+    /// What the city is called, at most 100 characters.
     public var name: String
     /// Degrees, -90 to 90. Required.
     public var latitude: Double?
@@ -299,9 +329,9 @@ public struct ClearFavoriteCityRequest: Sendable {
 }
 
 public struct SavedCitiesReply: Sendable {
-    /// At most ten, newest first.
+    /// Cities that the user has searched for, newest first; at most ten.
     public var recent: [SavedCity]
-    /// Unset without one.
+    /// The city that the user prefers; unset without one.
     public var favorite: SavedCity?
 
     /// The given fields set, the others unset.
@@ -312,8 +342,11 @@ public struct SavedCitiesReply: Sendable {
 }
 
 public struct SavedCity: Sendable {
+    /// What the city is called, as it was saved.
     public var name: String
+    /// Degrees, -90 to 90.
     public var latitude: Double
+    /// Degrees, -180 to 180.
     public var longitude: Double
 
     /// The given fields set, the others unset.
@@ -325,7 +358,8 @@ public struct SavedCity: Sendable {
 }
 
 public struct ListClustersRequest: Sendable {
-    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+    /// Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+    /// was moved around the earth; a width of 360 or more is all of them.
     public var bbox: String
     /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
     public var zoom: Double?
@@ -338,8 +372,9 @@ public struct ListClustersRequest: Sendable {
 }
 
 public struct ListClustersReply: Sendable {
+    /// What to draw.
     public var clusters: [Cluster]
-    /// `clusters` or `tiles`.
+    /// What the circles are: `clusters`, or `tiles` of a fixed grid.
     public var form: String
 
     /// The given fields set, the others unset.
@@ -352,11 +387,13 @@ public struct ListClustersReply: Sendable {
 public struct Cluster: Sendable {
     /// The same as long as its members are; of a tile, the same for good.
     public var id: String
-    /// `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
+    /// What it is: `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
     public var kind: String
+    /// Where to draw it.
     public var center: GeoPoint?
-    /// Metres; 0 for a single.
+    /// Of the circle in metres; 0 for a single.
     public var radius: Double
+    /// How many posts it stands for.
     public var count: Int64
     /// All posts of the cluster; none for a tile.
     public var members: [Kernel.PostID]
@@ -376,7 +413,9 @@ public struct Cluster: Sendable {
 }
 
 public struct GeoPoint: Sendable {
+    /// Degrees, -90 to 90.
     public var latitude: Double
+    /// Degrees, -180 to 180.
     public var longitude: Double
 
     /// The given fields set, the others unset.
@@ -387,6 +426,7 @@ public struct GeoPoint: Sendable {
 }
 
 public struct DownloadPostRequest: Sendable {
+    /// Which post: an id from GET /api/posts.
     public var postID: Kernel.PostID
 
     /// The given fields set, the others unset.
@@ -396,6 +436,7 @@ public struct DownloadPostRequest: Sendable {
 }
 
 public struct DownloadPostReply: Sendable {
+    /// The picture, JPEG.
     public var photo: [UInt8]
 
     /// The given fields set, the others unset.
@@ -405,10 +446,11 @@ public struct DownloadPostReply: Sendable {
 }
 
 public struct PresignPostRequest: Sendable {
-    /// Bytes: at most 10 MB of a photo, 100 MB of a video.
+    /// How many bytes it has: at most 10 MB of a photo, 100 MB of a video.
     public var size: Int64
+    /// The file's media type.
     public var type: String
-    /// Of the bytes, in hex.
+    /// SHA-256 of the bytes, lower-case hex.
     public var sha256: String
     /// Of the post that the file is for, made by the client; CreatePost may name it too.
     public var postID: Kernel.PostID?
@@ -423,6 +465,7 @@ public struct PresignPostRequest: Sendable {
 }
 
 public struct PresignPostReply: Sendable {
+    /// Names the upload: send it to POST /api/posts when the bytes are sent.
     public var uploadID: Kernel.UploadID
     /// Where to send the bytes to, by PUT.
     public var url: String
@@ -442,7 +485,9 @@ public struct PresignPostReply: Sendable {
 
 /// A header of a request.
 public struct UploadHeader: Sendable {
+    /// The header's name.
     public var name: String
+    /// What it must be.
     public var value: String
 
     /// The given fields set, the others unset.

@@ -61,6 +61,7 @@ extension Snap: Wire.CMessage {
         self.capturedAt = r.instant(7)
         self.postedAt = r.instant(8)
         self.onTime = r.flag(9)
+        self.promptID = r.optionalString(10)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.id)
@@ -73,6 +74,7 @@ extension Snap: Wire.CMessage {
         w.instant(7, self.capturedAt)
         w.instant(8, self.postedAt)
         w.flag(9, self.onTime)
+        w.optionalString(10, self.promptID)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.id, at: path, "id")
@@ -137,6 +139,8 @@ extension FeedItem: Wire.CMessage {
         self.friendSnap = r.message(6)
         self.yourSnap = r.message(7)
         self.deadlineAt = r.instant(8)
+        self.yourSnapDeleted = r.flag(9)
+        self.friendSnapDeleted = r.flag(10)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -148,6 +152,8 @@ extension FeedItem: Wire.CMessage {
         w.message(6, self.friendSnap)
         w.message(7, self.yourSnap)
         w.instant(8, self.deadlineAt)
+        w.flag(9, self.yourSnapDeleted)
+        w.flag(10, self.friendSnapDeleted)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -167,6 +173,7 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         self.friendDate = r.date(4)
         self.openFrom = r.date(5)
         self.friendNewestDate = r.date(6)
+        self.closedFrom = r.optionalDate(7)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -176,6 +183,7 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         w.date(4, self.friendDate)
         w.date(5, self.openFrom)
         w.date(6, self.friendNewestDate)
+        w.optionalDate(7, self.closedFrom)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
@@ -185,6 +193,7 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         violations.date(self.friendDate, at: path, "friend_date")
         violations.date(self.openFrom, at: path, "open_from")
         violations.date(self.friendNewestDate, at: path, "friend_newest_date")
+        if let value = self.closedFrom { violations.date(value, at: path, "closed_from") }
     }
 }
 
@@ -250,17 +259,92 @@ extension SnapDay: Wire.CMessage {
         self.yourSnap = r.message(1)
         self.friendSnap = r.message(2)
         self.locked = r.flag(3)
+        self.yourSnapDeleted = r.flag(4)
+        self.friendSnapDeleted = r.flag(5)
     }
     public func write(_ w: Wire.Writer) {
         w.date(0, self.date)
         w.message(1, self.yourSnap)
         w.message(2, self.friendSnap)
         w.flag(3, self.locked)
+        w.flag(4, self.yourSnapDeleted)
+        w.flag(5, self.friendSnapDeleted)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.date(self.date, at: path, "date")
         if let value = self.yourSnap { value.collectViolations(into: &violations, path: path.child("your_snap")) }
         if let value = self.friendSnap { value.collectViolations(into: &violations, path: path.child("friend_snap")) }
+    }
+}
+
+extension DeleteSnapRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.media.v1.DeleteSnapRequest", in: MediaDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.photoID = r.id(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.photoID)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.photoID, at: path, "photo_id")
+    }
+}
+
+extension DeleteSnapReply: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.media.v1.DeleteSnapReply", in: MediaDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.photoID = r.id(0)
+        self.deletedAt = r.instant(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.photoID)
+        w.instant(1, self.deletedAt)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.photoID, at: path, "photo_id")
+    }
+}
+
+extension ListReportedSnapsRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.media.v1.ListReportedSnapsRequest", in: MediaDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.snapIDs = r.ids(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.ids(0, self.snapIDs)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.items(self.snapIDs.count, max: 200, at: path, "snap_ids")
+        for (index, value) in self.snapIDs.enumerated() { violations.id(value, at: path, "snap_ids", index: index) }
+    }
+}
+
+extension ListReportedSnapsReply: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.media.v1.ListReportedSnapsReply", in: MediaDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.snaps = r.messages(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.messages(0, self.snaps)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.snaps.enumerated() { value.collectViolations(into: &violations, path: path.child("snaps", index: index)) }
+    }
+}
+
+extension ReportedSnap: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.media.v1.ReportedSnap", in: MediaDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.snap = r.message(0)
+        self.deleted = r.flag(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.message(0, self.snap)
+        w.flag(1, self.deleted)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.snap == nil { violations.required(at: path, "snap") }
+        if let value = self.snap { value.collectViolations(into: &violations, path: path.child("snap")) }
     }
 }
 

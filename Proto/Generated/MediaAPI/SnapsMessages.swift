@@ -5,15 +5,17 @@ public import Kernel
 public import Wire
 
 public struct UploadSnapRequest: Sendable {
-    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob?
     /// Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
     public var streakIDs: [String]
+    /// What to write to it, at most 200 characters; nothing when absent.
     public var caption: String?
     /// When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
     /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
     /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
     public var capturedAt: Kernel.Instant?
+    /// The prompt that it answers, as GET /api/prompts/today names it: a built-in one, or one of the streak's own (`custom-1` …).
     public var promptID: String?
 
     /// The given fields set, the others unset.
@@ -27,6 +29,7 @@ public struct UploadSnapRequest: Sendable {
 }
 
 public struct UploadSnapReply: Sendable {
+    /// The photo as it is stored.
     public var snap: Snap?
     /// One per streak that was asked for.
     public var streaks: [SnapOutcome]
@@ -46,21 +49,31 @@ public struct UploadSnapReply: Sendable {
 }
 
 public struct Snap: Sendable {
+    /// Names the photo in the other routes.
     public var id: Kernel.SnapID
+    /// Its author.
     public var userID: Kernel.UserID
-    /// Signed, valid for 24 h.
+    /// The photo, at most 2048 px on its longer side; signed, valid for 24 h.
     public var photoURL: String
+    /// 300 × 300 px; signed, valid for 24 h.
     public var thumbnailURL: String
+    /// Of the photo behind `photo_url`, in pixels.
     public var width: Int32
+    /// Of the photo behind `photo_url`, in pixels.
     public var height: Int32
+    /// What its author wrote to it; unset when there is none.
     public var caption: String?
+    /// When it was taken by the client's clock, as far as that is believed; never after `posted_at`.
     public var capturedAt: Kernel.Instant?
+    /// When the server received it.
     public var postedAt: Kernel.Instant?
     /// Captured inside the window, give or take 30 min (PW-3).
     public var onTime: Bool
+    /// The prompt that it answers; unset when its author named none.
+    public var promptID: String?
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.SnapID, userID: Kernel.UserID, photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
+    public init(id: Kernel.SnapID, userID: Kernel.UserID, photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, onTime: Bool = false, promptID: String? = nil) {
         self.id = id
         self.userID = userID
         self.photoURL = photoURL
@@ -71,18 +84,24 @@ public struct Snap: Sendable {
         self.capturedAt = capturedAt
         self.postedAt = postedAt
         self.onTime = onTime
+        self.promptID = promptID
     }
 }
 
 public struct SnapOutcome: Sendable {
+    /// The streak that was asked for.
     public var streakID: Kernel.StreakID
+    /// Whether the photo counts for it. When false, `reason` says why not.
     public var accepted: Bool
     /// ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER; unset when accepted.
     public var reason: String?
     /// The author's date it counts for, YYYY-MM-DD.
     public var date: Kernel.CalendarDate?
+    /// Whether both have posted for `date` now.
     public var dateCompleted: Bool
+    /// The streak's count right after it.
     public var currentCount: Int32
+    /// The highest count that the streak ever had.
     public var longestCount: Int32
 
     /// The given fields set, the others unset.
@@ -113,12 +132,15 @@ public struct GetFeedReply: Sendable {
 
 /// One active streak today.
 public struct FeedItem: Sendable {
+    /// Names the streak: GET /api/streaks/{streak_id} shows it.
     public var streakID: Kernel.StreakID
+    /// The other member.
     public var friend: CommonAPI.UserSummary?
+    /// Dates in a row that both have posted for.
     public var currentCount: Int32
     /// Your own slot: you have not posted for your today yet.
     public var yourTurn: Bool
-    /// The friend has not posted for today yet. Of this, `locked` and `friend_snap` exactly one says something.
+    /// The friend has not posted for today yet. Of this, `locked`, `friend_snap` and `friend_snap_deleted` exactly one says something.
     public var waitingOnFriend: Bool
     /// The friend has posted for today, and you may see none of it yet: you have not posted for that date, and it is not over (PH-4).
     public var locked: Bool
@@ -127,10 +149,15 @@ public struct FeedItem: Sendable {
     public var friendSnap: Snap?
     /// Your snap of your own today.
     public var yourSnap: Snap?
+    /// When the earliest date that is still open will be settled.
     public var deadlineAt: Kernel.Instant?
+    /// You have deleted your snap of your own today: the date is counted, and it is not your turn.
+    public var yourSnapDeleted: Bool
+    /// The friend has posted for today and deleted it.
+    public var friendSnapDeleted: Bool
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourTurn: Bool = false, waitingOnFriend: Bool = false, locked: Bool = false, friendSnap: Snap? = nil, yourSnap: Snap? = nil, deadlineAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourTurn: Bool = false, waitingOnFriend: Bool = false, locked: Bool = false, friendSnap: Snap? = nil, yourSnap: Snap? = nil, deadlineAt: Kernel.Instant? = nil, yourSnapDeleted: Bool = false, friendSnapDeleted: Bool = false) {
         self.streakID = streakID
         self.friend = friend
         self.currentCount = currentCount
@@ -140,6 +167,8 @@ public struct FeedItem: Sendable {
         self.friendSnap = friendSnap
         self.yourSnap = yourSnap
         self.deadlineAt = deadlineAt
+        self.yourSnapDeleted = yourSnapDeleted
+        self.friendSnapDeleted = friendSnapDeleted
     }
 }
 
@@ -155,9 +184,11 @@ public struct GetStreakSnapsRequest: Sendable {
     /// As in streaks' OpenDate.
     public var openFrom: Kernel.CalendarDate
     public var friendNewestDate: Kernel.CalendarDate
+    /// The two are no friends any more: from this date on what the reader has not posted for stays closed (PH-4). Unset while they are.
+    public var closedFrom: Kernel.CalendarDate?
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, streakID: Kernel.StreakID, friendID: Kernel.UserID, yourDate: Kernel.CalendarDate, friendDate: Kernel.CalendarDate, openFrom: Kernel.CalendarDate, friendNewestDate: Kernel.CalendarDate) {
+    public init(userID: Kernel.UserID, streakID: Kernel.StreakID, friendID: Kernel.UserID, yourDate: Kernel.CalendarDate, friendDate: Kernel.CalendarDate, openFrom: Kernel.CalendarDate, friendNewestDate: Kernel.CalendarDate, closedFrom: Kernel.CalendarDate? = nil) {
         self.userID = userID
         self.streakID = streakID
         self.friendID = friendID
@@ -165,6 +196,7 @@ public struct GetStreakSnapsRequest: Sendable {
         self.friendDate = friendDate
         self.openFrom = openFrom
         self.friendNewestDate = friendNewestDate
+        self.closedFrom = closedFrom
     }
 }
 
@@ -184,7 +216,9 @@ public struct GetStreakSnapsReply: Sendable {
 }
 
 public struct GetSnapHistoryRequest: Sendable {
+    /// Which streak with a friend; also one that is broken or has ended.
     public var streakID: Kernel.StreakID
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
     /// Dates on a page: 30 when absent; above 100 is taken as 100.
     public var limit: Int32
@@ -203,6 +237,7 @@ public struct GetSnapHistoryRequest: Sendable {
 public struct GetSnapHistoryReply: Sendable {
     /// Newest date first; only dates with a snap.
     public var days: [SnapDay]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -222,13 +257,74 @@ public struct SnapDay: Sendable {
     public var friendSnap: Snap?
     /// The friend has posted; you have not, and the date is not over for the streak (PH-4).
     public var locked: Bool
+    /// You have posted for it and deleted it.
+    public var yourSnapDeleted: Bool
+    /// The friend has posted for it and deleted it.
+    public var friendSnapDeleted: Bool
 
     /// The given fields set, the others unset.
-    public init(date: Kernel.CalendarDate, yourSnap: Snap? = nil, friendSnap: Snap? = nil, locked: Bool = false) {
+    public init(date: Kernel.CalendarDate, yourSnap: Snap? = nil, friendSnap: Snap? = nil, locked: Bool = false, yourSnapDeleted: Bool = false, friendSnapDeleted: Bool = false) {
         self.date = date
         self.yourSnap = yourSnap
         self.friendSnap = friendSnap
         self.locked = locked
+        self.yourSnapDeleted = yourSnapDeleted
+        self.friendSnapDeleted = friendSnapDeleted
+    }
+}
+
+public struct DeleteSnapRequest: Sendable {
+    /// Which photo of the caller's: the `id` of the snap.
+    public var photoID: Kernel.SnapID
+
+    /// The given fields set, the others unset.
+    public init(photoID: Kernel.SnapID) {
+        self.photoID = photoID
+    }
+}
+
+public struct DeleteSnapReply: Sendable {
+    /// The photo that is deleted.
+    public var photoID: Kernel.SnapID
+    /// When it was deleted first.
+    public var deletedAt: Kernel.Instant?
+
+    /// The given fields set, the others unset.
+    public init(photoID: Kernel.SnapID, deletedAt: Kernel.Instant? = nil) {
+        self.photoID = photoID
+        self.deletedAt = deletedAt
+    }
+}
+
+public struct ListReportedSnapsRequest: Sendable {
+    public var snapIDs: [Kernel.SnapID]
+
+    /// The given fields set, the others unset.
+    public init(snapIDs: [Kernel.SnapID] = []) {
+        self.snapIDs = snapIDs
+    }
+}
+
+public struct ListReportedSnapsReply: Sendable {
+    /// In no order; those whose picture is gone are absent.
+    public var snaps: [ReportedSnap]
+
+    /// The given fields set, the others unset.
+    public init(snaps: [ReportedSnap] = []) {
+        self.snaps = snaps
+    }
+}
+
+public struct ReportedSnap: Sendable {
+    /// With links for moderators.
+    public var snap: Snap?
+    /// Its author has deleted it: no one else sees it.
+    public var deleted: Bool
+
+    /// The given fields set, the others unset.
+    public init(snap: Snap? = nil, deleted: Bool = false) {
+        self.snap = snap
+        self.deleted = deleted
     }
 }
 

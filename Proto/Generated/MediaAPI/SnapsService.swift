@@ -12,12 +12,17 @@ public enum SnapsService {
     ///   - getStreakSnaps: Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). The caller vouches that the two share it.
     ///   - getSnapHistory: Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended; while
     ///     either blocks the other, one's own only.
+    ///   - deleteSnap: Deletes a snap of the caller's own: picture, caption and the links to them are gone at once, for its author too. The date stays counted, and
+    ///     what it has opened stays open (PH-4). A report that was made of it keeps its copy for moderators. A repeat changes nothing.
+    ///   - listReportedSnaps: Snaps for the moderators' queue, deleted ones that were reported too (SO-9).
     ///   - findSnapOwner: The author of a snap, for a report about it (SO-8).
     public static func endpoints(
         uploadSnap: some Bus.MutationHandler<UploadSnapRequest, UploadSnapReply>,
         getFeed: some Bus.QueryHandler<GetFeedRequest, GetFeedReply>,
         getStreakSnaps: some Bus.QueryHandler<GetStreakSnapsRequest, GetStreakSnapsReply>,
         getSnapHistory: some Bus.QueryHandler<GetSnapHistoryRequest, GetSnapHistoryReply>,
+        deleteSnap: some Bus.MutationHandler<DeleteSnapRequest, DeleteSnapReply>,
+        listReportedSnaps: some Bus.QueryHandler<ListReportedSnapsRequest, ListReportedSnapsReply>,
         findSnapOwner: some Bus.QueryHandler<FindSnapOwnerRequest, FindSnapOwnerReply>
     ) -> [Bus.Endpoint] {
         [
@@ -25,6 +30,8 @@ public enum SnapsService {
             Bus.Endpoint(SnapsMethods.getFeed, getFeed),
             Bus.Endpoint(SnapsMethods.getStreakSnaps, getStreakSnaps),
             Bus.Endpoint(SnapsMethods.getSnapHistory, getSnapHistory),
+            Bus.Endpoint(SnapsMethods.deleteSnap, deleteSnap),
+            Bus.Endpoint(SnapsMethods.listReportedSnaps, listReportedSnaps),
             Bus.Endpoint(SnapsMethods.findSnapOwner, findSnapOwner),
         ]
     }
@@ -45,6 +52,13 @@ public enum SnapsMethods {
     /// either blocks the other, one's own only.
     public static let getSnapHistory = Bus.Method<GetSnapHistoryRequest, GetSnapHistoryReply>(
         service: "media", version: "v1", name: "GetSnapHistory", isIdempotent: true, timeout: .seconds(10))
+    /// Deletes a snap of the caller's own: picture, caption and the links to them are gone at once, for its author too. The date stays counted, and
+    /// what it has opened stays open (PH-4). A report that was made of it keeps its copy for moderators. A repeat changes nothing.
+    public static let deleteSnap = Bus.Method<DeleteSnapRequest, DeleteSnapReply>(
+        service: "media", version: "v1", name: "DeleteSnap", isIdempotent: false, timeout: .seconds(10))
+    /// Snaps for the moderators' queue, deleted ones that were reported too (SO-9).
+    public static let listReportedSnaps = Bus.Method<ListReportedSnapsRequest, ListReportedSnapsReply>(
+        service: "media", version: "v1", name: "ListReportedSnaps", isIdempotent: true, timeout: .seconds(10))
     /// The author of a snap, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -76,6 +90,17 @@ public struct SnapsClient: Sendable {
     /// either blocks the other, one's own only.
     public func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply {
         try await caller.call(SnapsMethods.getSnapHistory, request, context: context)
+    }
+
+    /// Deletes a snap of the caller's own: picture, caption and the links to them are gone at once, for its author too. The date stays counted, and
+    /// what it has opened stays open (PH-4). A report that was made of it keeps its copy for moderators. A repeat changes nothing.
+    public func deleteSnap(_ request: DeleteSnapRequest, context: Bus.CallContext) async throws -> DeleteSnapReply {
+        try await caller.call(SnapsMethods.deleteSnap, request, context: context)
+    }
+
+    /// Snaps for the moderators' queue, deleted ones that were reported too (SO-9).
+    public func listReportedSnaps(_ request: ListReportedSnapsRequest, context: Bus.CallContext) async throws -> ListReportedSnapsReply {
+        try await caller.call(SnapsMethods.listReportedSnaps, request, context: context)
     }
 
     /// The author of a snap, for a report about it (SO-8).

@@ -10,9 +10,8 @@ public enum LiveService {
     /// - Parameters:
     ///   - watch: A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     ///     Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    ///     `notification` {notification_id, type, streak_id, friendship_id}: there is an entry more in the log. `streak` {streak_id, status, count}:
-    ///     a streak has changed; status is `active`, `broken` or `ended`, count is null where it is as before. `unread_count` {unread_count}.
-    ///     `reset` {}: events are missing, read the lists again; every stream without a known Last-Event-ID begins with it.
+    ///     The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
+    ///     is in the API's description.
     ///   - renewWatches: The gateway still has these streams open, and has closed others.
     public static func endpoints(
         watch: some Bus.QueryHandler<CommonAPI.StreamRequest, CommonAPI.StreamPage>,
@@ -29,9 +28,8 @@ public enum LiveService {
 public enum LiveMethods {
     /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    /// `notification` {notification_id, type, streak_id, friendship_id}: there is an entry more in the log. `streak` {streak_id, status, count}:
-    /// a streak has changed; status is `active`, `broken` or `ended`, count is null where it is as before. `unread_count` {unread_count}.
-    /// `reset` {}: events are missing, read the lists again; every stream without a known Last-Event-ID begins with it.
+    /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
+    /// is in the API's description.
     public static let watch = Bus.Method<CommonAPI.StreamRequest, CommonAPI.StreamPage>(
         service: "notifications", version: "v1", name: "Watch", isIdempotent: true, timeout: .seconds(10))
     /// The gateway still has these streams open, and has closed others.
@@ -48,9 +46,8 @@ public struct LiveClient: Sendable {
 
     /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    /// `notification` {notification_id, type, streak_id, friendship_id}: there is an entry more in the log. `streak` {streak_id, status, count}:
-    /// a streak has changed; status is `active`, `broken` or `ended`, count is null where it is as before. `unread_count` {unread_count}.
-    /// `reset` {}: events are missing, read the lists again; every stream without a known Last-Event-ID begins with it.
+    /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
+    /// is in the API's description.
     public func watch(_ request: CommonAPI.StreamRequest, context: Bus.CallContext) async throws -> CommonAPI.StreamPage {
         try await caller.call(LiveMethods.watch, request, context: context)
     }

@@ -29,10 +29,18 @@ public enum MailKind: Wire.OpenEnum {
     case secondFactorRemoved
     /// A recovery code was used instead of the second factor: `recovery_codes_left`.
     case recoveryCodeUsed
+    /// Sign in with Apple was added to the account, whose password stays: nothing further.
+    case appleLinked
+    /// The same, and the password no longer works: nothing further.
+    case appleLinkedPasswordRemoved
+    /// To an address without an account: make the one that was asked for: `link`.
+    case registration
+    /// To an address that was used to register, and has an account: set a new password: `link`.
+    case accountExists
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [MailKind] = [.unspecified, .verification, .passwordReset, .emailChangeConfirm, .emailChangeNotice, .passwordChanged, .deletionScheduled, .deletionUndone, .purchaseReceipt, .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed]
+    public static let allCases: [MailKind] = [.unspecified, .verification, .passwordReset, .emailChangeConfirm, .emailChangeNotice, .passwordChanged, .deletionScheduled, .deletionUndone, .purchaseReceipt, .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed, .appleLinked, .appleLinkedPasswordRemoved, .registration, .accountExists]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -48,6 +56,10 @@ public enum MailKind: Wire.OpenEnum {
         case 9: self = .secondFactorEnrolled
         case 10: self = .secondFactorRemoved
         case 11: self = .recoveryCodeUsed
+        case 12: self = .appleLinked
+        case 13: self = .appleLinkedPasswordRemoved
+        case 14: self = .registration
+        case 15: self = .accountExists
         default: self = .unrecognized(rawValue)
         }
     }
@@ -66,6 +78,10 @@ public enum MailKind: Wire.OpenEnum {
         case .secondFactorEnrolled: 9
         case .secondFactorRemoved: 10
         case .recoveryCodeUsed: 11
+        case .appleLinked: 12
+        case .appleLinkedPasswordRemoved: 13
+        case .registration: 14
+        case .accountExists: 15
         case .unrecognized(let number): number
         }
     }
@@ -84,6 +100,10 @@ public enum MailKind: Wire.OpenEnum {
         case .secondFactorEnrolled: "second_factor_enrolled"
         case .secondFactorRemoved: "second_factor_removed"
         case .recoveryCodeUsed: "recovery_code_used"
+        case .appleLinked: "apple_linked"
+        case .appleLinkedPasswordRemoved: "apple_linked_password_removed"
+        case .registration: "registration"
+        case .accountExists: "account_exists"
         case .unrecognized(let number): String(number)
         }
     }

@@ -207,7 +207,9 @@ public enum RequestState: Wire.OpenEnum {
 }
 
 public struct ListRequest: Sendable {
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
     /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
     /// some.
@@ -231,9 +233,11 @@ public struct ListRequest: Sendable {
 }
 
 public struct ListReply: Sendable {
+    /// The newest first.
     public var notifications: [NotificationItem]
     /// Of all notifications of the user, whatever the filters.
     public var unreadCount: Int32
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -245,19 +249,23 @@ public struct ListReply: Sendable {
 }
 
 public struct NotificationItem: Sendable {
+    /// Names the notification in the other routes.
     public var id: Kernel.NotificationID
+    /// What it is about.
     public var type: Kind
-    /// At most 100 characters.
+    /// One line to show, at most 100 characters.
     public var title: String
-    /// At most 300 characters.
+    /// The text below it, at most 300 characters.
     public var body: String
     /// The user who caused it; unset when none did.
     public var actorID: Kernel.UserID?
     /// The streak that it is about; of a freeze, the user's own.
     public var streakID: Kernel.StreakID?
+    /// The friendship, or the request for one, that it is about; unset when it is about none.
     public var friendshipID: Kernel.FriendshipID?
+    /// When it was written.
     public var createdAt: Kernel.Instant?
-    /// Unset while unread.
+    /// When the user read it; unset while unread.
     public var readAt: Kernel.Instant?
     /// The user who caused it, with the present name and picture; unset when none did, or when that user may not be seen any more.
     public var actor: CommonAPI.UserSummary?
@@ -297,6 +305,7 @@ public struct UnreadCountRequest: Sendable {
 }
 
 public struct UnreadCountReply: Sendable {
+    /// How many of the user's notifications are unread now.
     public var unreadCount: Int32
 
     /// The given fields set, the others unset.
@@ -306,7 +315,9 @@ public struct UnreadCountReply: Sendable {
 }
 
 public struct GetRequest: Sendable {
+    /// Which notification: an id from GET /api/notifications.
     public var notificationID: Kernel.NotificationID
+    /// Language of the texts, a BCP 47 tag; English and German are known.
     public var locale: String
 
     /// The given fields set, the others unset.
@@ -318,7 +329,9 @@ public struct GetRequest: Sendable {
 
 /// Either `ids` or `all`.
 public struct MarkReadRequest: Sendable {
+    /// In JSON also the text "all" in place of the list.
     public var ids: [Kernel.NotificationID]
+    /// The same as "all" for `ids`.
     public var all: Bool
 
     /// The given fields set, the others unset.
@@ -329,6 +342,7 @@ public struct MarkReadRequest: Sendable {
 }
 
 public struct MarkOneReadRequest: Sendable {
+    /// Which notification: an id from GET /api/notifications.
     public var notificationID: Kernel.NotificationID
 
     /// The given fields set, the others unset.
@@ -340,6 +354,7 @@ public struct MarkOneReadRequest: Sendable {
 public struct MarkReadReply: Sendable {
     /// How many were unread until now.
     public var marked: Int32
+    /// How many of the user's notifications are unread now.
     public var unreadCount: Int32
 
     /// The given fields set, the others unset.
@@ -354,6 +369,7 @@ public struct MarkAllReadRequest: Sendable {
 }
 
 public struct DeleteRequest: Sendable {
+    /// Which notification: an id from GET /api/notifications.
     public var notificationID: Kernel.NotificationID
 
     /// The given fields set, the others unset.
@@ -363,6 +379,7 @@ public struct DeleteRequest: Sendable {
 }
 
 public struct DeleteReply: Sendable {
+    /// How many of the user's notifications are unread now.
     public var unreadCount: Int32
 
     /// The given fields set, the others unset.

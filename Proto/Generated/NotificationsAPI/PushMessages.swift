@@ -41,9 +41,11 @@ public enum Platform: Wire.OpenEnum {
 }
 
 public struct RegisterDeviceRequest: Sendable {
-    /// An Expo push token.
+    /// What Expo gave the app: a push token of this device.
     public var pushToken: String
+    /// What the device runs.
     public var platform: Platform
+    /// The app's version, at most 40 characters; nothing is decided by it.
     public var appVersion: String
     /// A BCP 47 tag: the language of pushes to this device; English unless it is one that is known (German).
     public var locale: String
@@ -78,6 +80,7 @@ public struct RemoveDeviceRequest: Sendable {
 }
 
 public struct RemoveDeviceReply: Sendable {
+    /// How many devices of the user get no pushes any more.
     public var removed: Int32
 
     /// The given fields set, the others unset.
@@ -100,15 +103,19 @@ public struct Preferences: Sendable {
     public var streakAtRisk: Bool
     /// A streak broke, or was saved.
     public var streakBroken: Bool
+    /// A friend has posted.
     public var friendPosted: Bool
+    /// A streak has reached a milestone.
     public var milestone: Bool
     /// Friend requests, and those that were accepted.
     public var friendRequests: Bool
+    /// A friend reminds the user to post.
     public var nudges: Bool
     /// Whether there are quiet hours, in which only `streak_at_risk` is pushed. What can wait comes at their end.
     public var quietHours: Bool
-    /// Local hours, 0 to 23.
+    /// The local hour at which they begin, 0 to 23.
     public var quietStartHour: Int32
+    /// The local hour at which they end, 0 to 23; earlier than the start when they go over midnight.
     public var quietEndHour: Int32
     /// All of them; while it is off the others keep their values and say nothing.
     public var enabled: Bool
@@ -137,20 +144,33 @@ public struct Preferences: Sendable {
 }
 
 public struct UpdatePreferencesRequest: Sendable {
+    /// Whether to push that the snap window opens. Unchanged when absent.
     public var windowAlerts: Bool?
+    /// Whether to push that the snap window closes soon. Unchanged when absent.
     public var windowClosing: Bool?
+    /// Whether to push that a streak is about to break, and reminders of streaks. Unchanged when absent.
     public var streakAtRisk: Bool?
+    /// Whether to push that a streak broke, or was saved. Unchanged when absent.
     public var streakBroken: Bool?
+    /// Whether to push that a friend has posted. Unchanged when absent.
     public var friendPosted: Bool?
+    /// Whether to push that a streak has reached a milestone. Unchanged when absent.
     public var milestone: Bool?
+    /// Whether to push friend requests, and those that were accepted. Unchanged when absent.
     public var friendRequests: Bool?
+    /// Whether to push that a friend reminds the user to post. Unchanged when absent.
     public var nudges: Bool?
+    /// Whether there are quiet hours. Unchanged when absent.
     public var quietHours: Bool?
-    /// The start must differ from the end.
+    /// The local hour at which quiet hours begin, 0 to 23; it must differ from the end. Unchanged when absent.
     public var quietStartHour: Int32?
+    /// The local hour at which they end, 0 to 23. Unchanged when absent.
     public var quietEndHour: Int32?
+    /// Whether to push at all; the other switches keep their values. Unchanged when absent.
     public var enabled: Bool?
+    /// Whether to push the reminders that the user set for habits. Unchanged when absent.
     public var habitReminders: Bool?
+    /// Whether to push a word of encouragement, once a day at most. Unchanged when absent.
     public var motivation: Bool?
 
     /// The given fields set, the others unset.
@@ -177,6 +197,7 @@ public struct SendTestRequest: Sendable {
 }
 
 public struct SendTestReply: Sendable {
+    /// The notification that was written.
     public var notificationID: Kernel.NotificationID
     /// To how many devices it is on its way.
     public var devices: Int32

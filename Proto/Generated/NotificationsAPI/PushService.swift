@@ -11,7 +11,8 @@ public enum PushService {
     ///   - removeDevice: Ends pushes to one device of the user, or to those of this session.
     ///   - getPreferences: Which notifications the user wants as pushes, and when not (NO-2).
     ///   - updatePreferences: Changes what is given, and leaves the rest.
-    ///   - sendTest: Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch, quiet hours or limit holds it back.
+    ///   - sendTest: Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch and no quiet hours hold it back; five an
+    ///     hour are sent.
     public static func endpoints(
         registerDevice: some Bus.MutationHandler<RegisterDeviceRequest, RegisterDeviceReply>,
         removeDevice: some Bus.MutationHandler<RemoveDeviceRequest, RemoveDeviceReply>,
@@ -43,7 +44,8 @@ public enum PushMethods {
     /// Changes what is given, and leaves the rest.
     public static let updatePreferences = Bus.Method<UpdatePreferencesRequest, Preferences>(
         service: "notifications", version: "v1", name: "UpdatePreferences", isIdempotent: false, timeout: .seconds(10))
-    /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch, quiet hours or limit holds it back.
+    /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch and no quiet hours hold it back; five an
+    /// hour are sent.
     public static let sendTest = Bus.Method<SendTestRequest, SendTestReply>(
         service: "notifications", version: "v1", name: "SendTest", isIdempotent: false, timeout: .seconds(10))
 }
@@ -75,7 +77,8 @@ public struct PushClient: Sendable {
         try await caller.call(PushMethods.updatePreferences, request, context: context)
     }
 
-    /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch, quiet hours or limit holds it back.
+    /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch and no quiet hours hold it back; five an
+    /// hour are sent.
     public func sendTest(_ request: SendTestRequest, context: Bus.CallContext) async throws -> SendTestReply {
         try await caller.call(PushMethods.sendTest, request, context: context)
     }

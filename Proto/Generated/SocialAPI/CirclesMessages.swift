@@ -89,15 +89,21 @@ public struct CircleStateMember: Sendable {
 
 /// A circle as one of its members sees it.
 public struct Circle: Sendable {
+    /// Names the circle in the other routes.
     public var circleID: Kernel.CircleID
+    /// What the circle is called, 1 to 50 characters.
     public var name: String
+    /// What it is about, at most 200 characters; unset when nothing was written.
     public var description: String?
     /// Members in all, also those who are not in the list of members.
     public var memberCount: Int32
+    /// How many members it can have: 50.
     public var memberLimit: Int32
-    /// The caller's.
+    /// What the caller may do in it.
     public var yourRole: CircleRole
+    /// When the caller joined it.
     public var joinedAt: Kernel.Instant?
+    /// When it was created.
     public var createdAt: Kernel.Instant?
     /// The newest valid invite, for owner and admins; unset for members, in lists, and when there is none.
     public var invite: Invite?
@@ -118,14 +124,19 @@ public struct Circle: Sendable {
 
 /// A code by which users join a circle.
 public struct Invite: Sendable {
+    /// Names the invite, to revoke it.
     public var inviteID: Kernel.CircleInviteID
     /// 10 letters and digits, none of which looks like another. Case and hyphens do not matter.
     public var code: String
     /// Opens the app, or a page that says what to do.
     public var link: String
+    /// How many users have joined by it.
     public var uses: Int32
+    /// How many users can join by it.
     public var maxUses: Int32
+    /// When it was made.
     public var createdAt: Kernel.Instant?
+    /// Until when it is valid.
     public var expiresAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -141,8 +152,9 @@ public struct Invite: Sendable {
 }
 
 public struct CreateCircleRequest: Sendable {
-    /// Spaces around it are left out; one line.
+    /// What to call it, 1 to 50 characters on one line; spaces around it are left out.
     public var name: String
+    /// What it is about, at most 200 characters; nothing when absent.
     public var description: String?
 
     /// The given fields set, the others unset.
@@ -155,6 +167,7 @@ public struct CreateCircleRequest: Sendable {
 public struct ListCirclesRequest: Sendable {
     /// 20 when absent; above 50 is taken as 50.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -165,7 +178,9 @@ public struct ListCirclesRequest: Sendable {
 }
 
 public struct ListCirclesReply: Sendable {
+    /// The one joined last comes first; without their invites.
     public var circles: [Circle]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -176,6 +191,7 @@ public struct ListCirclesReply: Sendable {
 }
 
 public struct GetCircleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -185,10 +201,11 @@ public struct GetCircleRequest: Sendable {
 }
 
 public struct UpdateCircleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
-    /// Unset: unchanged.
+    /// What to call it, 1 to 50 characters. Unchanged when absent.
     public var name: String?
-    /// Unset: unchanged. Empty: none.
+    /// What it is about, at most 200 characters; an empty one removes it. Unchanged when absent.
     public var description: String?
 
     /// The given fields set, the others unset.
@@ -200,6 +217,7 @@ public struct UpdateCircleRequest: Sendable {
 }
 
 public struct DeleteCircleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -209,6 +227,7 @@ public struct DeleteCircleRequest: Sendable {
 }
 
 public struct DeleteCircleReply: Sendable {
+    /// The circle that is deleted.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -228,6 +247,7 @@ public struct JoinCircleRequest: Sendable {
 }
 
 public struct PreviewInviteRequest: Sendable {
+    /// The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
     public var code: String
 
     /// The given fields set, the others unset.
@@ -237,13 +257,19 @@ public struct PreviewInviteRequest: Sendable {
 }
 
 public struct InvitePreview: Sendable {
+    /// Names the circle in the other routes.
     public var circleID: Kernel.CircleID
+    /// What the circle is called, 1 to 50 characters.
     public var name: String
+    /// What it is about, at most 200 characters; unset when nothing was written.
     public var description: String?
+    /// Members that it has now.
     public var memberCount: Int32
+    /// How many members it can have: 50.
     public var memberLimit: Int32
     /// The caller is in it already.
     public var joined: Bool
+    /// Until when the invite is valid.
     public var expiresAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -259,6 +285,7 @@ public struct InvitePreview: Sendable {
 }
 
 public struct LeaveCircleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -268,6 +295,7 @@ public struct LeaveCircleRequest: Sendable {
 }
 
 public struct LeaveCircleReply: Sendable {
+    /// The circle that the caller has left.
     public var circleID: Kernel.CircleID
     /// The caller was the last member.
     public var deleted: Bool
@@ -280,9 +308,11 @@ public struct LeaveCircleReply: Sendable {
 }
 
 public struct ListMembersRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
     /// 50 when absent, and at most.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -294,7 +324,9 @@ public struct ListMembersRequest: Sendable {
 }
 
 public struct ListMembersReply: Sendable {
+    /// Those whom the caller may see, in the order of joining.
     public var members: [CircleMember]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -305,8 +337,11 @@ public struct ListMembersReply: Sendable {
 }
 
 public struct CircleMember: Sendable {
+    /// Who the member is.
     public var user: CommonAPI.UserSummary?
+    /// What the member may do in the circle.
     public var role: CircleRole
+    /// When the member joined.
     public var joinedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -318,7 +353,9 @@ public struct CircleMember: Sendable {
 }
 
 public struct SetMemberRoleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
+    /// Which member: the user's id.
     public var userID: Kernel.UserID
     /// admin or member. Another owner: transfer.
     public var role: CircleRole
@@ -333,7 +370,9 @@ public struct SetMemberRoleRequest: Sendable {
 
 /// A membership after a change.
 public struct MemberReply: Sendable {
+    /// The circle that was changed.
     public var circleID: Kernel.CircleID
+    /// The user whose membership it is.
     public var userID: Kernel.UserID
     /// Unset when they are no member any more.
     public var role: CircleRole?
@@ -347,7 +386,9 @@ public struct MemberReply: Sendable {
 }
 
 public struct RemoveMemberRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
+    /// Which member: the user's id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -358,6 +399,7 @@ public struct RemoveMemberRequest: Sendable {
 }
 
 public struct TransferOwnershipRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
     /// The member who owns it from now on.
     public var userID: Kernel.UserID
@@ -370,6 +412,7 @@ public struct TransferOwnershipRequest: Sendable {
 }
 
 public struct CreateInviteRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
     /// How many users can join by it; 50 when absent.
     public var maxUses: Int32?
@@ -391,6 +434,7 @@ public struct CreateInviteRequest: Sendable {
 }
 
 public struct ListInvitesRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -400,6 +444,7 @@ public struct ListInvitesRequest: Sendable {
 }
 
 public struct ListInvitesReply: Sendable {
+    /// The newest first.
     public var invites: [Invite]
 
     /// The given fields set, the others unset.
@@ -409,8 +454,9 @@ public struct ListInvitesReply: Sendable {
 }
 
 public struct RevokeInvitesRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
-    /// Unset: all of them.
+    /// Which invite: an id from the circle's list of invites; all of them when absent.
     public var inviteID: Kernel.CircleInviteID?
 
     /// The given fields set, the others unset.
@@ -421,6 +467,7 @@ public struct RevokeInvitesRequest: Sendable {
 }
 
 public struct RevokeInvitesReply: Sendable {
+    /// The circle whose invites they were.
     public var circleID: Kernel.CircleID
     /// How many were valid before.
     public var revoked: Int32
@@ -433,6 +480,7 @@ public struct RevokeInvitesReply: Sendable {
 }
 
 public struct GetInvitePageRequest: Sendable {
+    /// The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
     public var code: String
     /// The language, a BCP 47 tag; English unless it begins with `de`.
     public var lang: String?
@@ -445,7 +493,7 @@ public struct GetInvitePageRequest: Sendable {
 }
 
 public struct InvitePage: Sendable {
-    /// Also when the code is not valid.
+    /// The page, for a browser; also when the code is not valid.
     public var html: String
     /// 404 then; 0 means 200.
     public var status: Int32

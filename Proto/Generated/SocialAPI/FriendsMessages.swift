@@ -138,12 +138,15 @@ public struct SendFriendRequestRequest: Sendable {
 
     /// Exactly one of the two.
     public enum Target: Sendable, Equatable {
+        /// Whom to ask, by their id.
         case userID(Kernel.UserID)
+        /// Whom to ask, by their username, 1 to 30 characters.
         case username(String)
     }
 }
 
 public struct RespondToFriendRequestRequest: Sendable {
+    /// Which request: an id from GET /api/friends/requests, one that was sent to the caller.
     public var friendshipID: Kernel.FriendshipID
     /// The last path segment on the `accept` and `decline` routes.
     public var action: FriendRequestAction
@@ -157,10 +160,15 @@ public struct RespondToFriendRequestRequest: Sendable {
 
 /// A friendship as its reader sees it.
 public struct FriendshipReply: Sendable {
+    /// Names the friendship, or the request for it, in the other routes.
     public var friendshipID: Kernel.FriendshipID
+    /// What has become of it.
     public var status: FriendshipStatus
+    /// Who asked: `outgoing` when the reader did, `incoming` when the other did.
     public var direction: Direction
+    /// The other user.
     public var user: CommonAPI.UserSummary?
+    /// When the request was sent.
     public var createdAt: Kernel.Instant?
     /// The streak that started on acceptance; unset otherwise.
     public var streak: FriendStreak?
@@ -180,14 +188,21 @@ public struct FriendshipReply: Sendable {
 }
 
 public struct FriendStreak: Sendable {
+    /// Names the streak: GET /api/streaks/{streak_id} shows it.
     public var streakID: Kernel.StreakID
+    /// Dates in a row that both have posted for; of a broken streak, the count that a recovery would bring back.
     public var currentCount: Int32
+    /// The highest count that the streak ever had.
     public var longestCount: Int32
+    /// You have posted for your own today.
     public var youPostedToday: Bool
+    /// The friend has posted for their own today.
     public var friendPostedToday: Bool
+    /// The count is above 0, less than 6 h are left, a member has not posted, and no cover keeps the date.
     public var atRisk: Bool
     /// both_posted, waiting_on_you, waiting_on_friend or at_risk (MS-4); unset unless the streak is active.
     public var statusPill: String?
+    /// When the earliest date that is still open will be settled; unset when the streak is not active.
     public var deadlineAt: Kernel.Instant?
     /// active, or broken while a recovery may still be possible.
     public var status: String
@@ -209,6 +224,7 @@ public struct FriendStreak: Sendable {
 public struct ListFriendsRequest: Sendable {
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -219,7 +235,9 @@ public struct ListFriendsRequest: Sendable {
 }
 
 public struct ListFriendsReply: Sendable {
+    /// The newest friendship first.
     public var friends: [Friend]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
     /// Why no friend has a streak here although they may have one: STREAKS_UNAVAILABLE while streaks cannot be read. Unset otherwise.
     public var streaksReason: String?
@@ -233,8 +251,11 @@ public struct ListFriendsReply: Sendable {
 }
 
 public struct Friend: Sendable {
+    /// Names the friendship, or the request for it, in the other routes.
     public var friendshipID: Kernel.FriendshipID
+    /// Who the friend is.
     public var user: CommonAPI.UserSummary?
+    /// When the request was accepted.
     public var friendsSince: Kernel.Instant?
     /// Unset when the two have no streak, and when streaks_reason says that streaks are not known now.
     public var streak: FriendStreak?
@@ -249,10 +270,11 @@ public struct Friend: Sendable {
 }
 
 public struct ListFriendRequestsRequest: Sendable {
-    /// Both when absent.
+    /// Only incoming or only outgoing requests; both when absent.
     public var direction: Direction
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -264,7 +286,9 @@ public struct ListFriendRequestsRequest: Sendable {
 }
 
 public struct ListFriendRequestsReply: Sendable {
+    /// Pending requests, the newest first.
     public var requests: [FriendshipReply]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -275,6 +299,7 @@ public struct ListFriendRequestsReply: Sendable {
 }
 
 public struct RemoveFriendRequest: Sendable {
+    /// Which friendship: an id from GET /api/friends; or which request of one's own: an id from GET /api/friends/requests.
     public var friendshipID: Kernel.FriendshipID
 
     /// The given fields set, the others unset.
@@ -284,6 +309,7 @@ public struct RemoveFriendRequest: Sendable {
 }
 
 public struct RemoveFriendReply: Sendable {
+    /// The friendship or request that has ended.
     public var friendshipID: Kernel.FriendshipID
     /// ended, or withdrawn when it was a pending request of one's own.
     public var status: FriendshipStatus
@@ -319,11 +345,13 @@ public struct SearchUsersReply: Sendable {
 }
 
 public struct FoundUser: Sendable {
+    /// Who it is.
     public var user: CommonAPI.UserSummary?
     /// pending or accepted; unset when the two have neither a request nor a friendship.
     public var friendshipStatus: FriendshipStatus?
+    /// Names that request or friendship; unset when there is none.
     public var friendshipID: Kernel.FriendshipID?
-    /// Of a pending request.
+    /// Of a pending request: who asked. Unset otherwise.
     public var direction: Direction?
 
     /// The given fields set, the others unset.
@@ -346,8 +374,11 @@ public struct NudgeRequest: Sendable {
 }
 
 public struct NudgeReply: Sendable {
+    /// The friend who is reminded.
     public var friendID: Kernel.UserID
+    /// The streak that the reminder is about.
     public var streakID: Kernel.StreakID
+    /// When the friend was nudged.
     public var nudgedAt: Kernel.Instant?
     /// When the friend may be nudged again.
     public var nextNudgeAt: Kernel.Instant?

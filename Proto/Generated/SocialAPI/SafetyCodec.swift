@@ -95,6 +95,46 @@ extension UnblockUserReply: Wire.CMessage {
     }
 }
 
+extension ListHiddenPostsRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.ListHiddenPostsRequest", in: SocialDescriptor.layouts)
+    public init(_: Wire.Reader) {}
+    public func write(_: Wire.Writer) {}
+}
+
+extension HiddenPost: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.HiddenPost", in: SocialDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.postID = r.id(0)
+        self.removed = r.flag(1)
+        self.hiddenAt = r.instant(2)
+        self.reasons = r.enumerations(3)
+        self.decided = r.flag(4)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.postID)
+        w.flag(1, self.removed)
+        w.instant(2, self.hiddenAt)
+        w.enumerations(3, self.reasons)
+        w.flag(4, self.decided)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.postID, at: path, "post_id")
+    }
+}
+
+extension ListHiddenPostsReply: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.ListHiddenPostsReply", in: SocialDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.posts = r.messages(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.messages(0, self.posts)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.posts.enumerated() { value.collectViolations(into: &violations, path: path.child("posts", index: index)) }
+    }
+}
+
 extension ReportRequest: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.social.v1.ReportRequest", in: SocialDescriptor.layouts)
     public init(_ r: Wire.Reader) {
@@ -189,6 +229,7 @@ extension ReportItem: Wire.CMessage {
         self.source = r.enumeration(11)
         self.labels = r.messages(12)
         self.post = r.message(13)
+        self.photo = r.message(14)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.reportID)
@@ -205,6 +246,7 @@ extension ReportItem: Wire.CMessage {
         w.enumeration(11, self.source)
         w.messages(12, self.labels)
         w.message(13, self.post)
+        w.message(14, self.photo)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.reportID, at: path, "report_id")
@@ -213,6 +255,24 @@ extension ReportItem: Wire.CMessage {
         if self.owner == nil { violations.required(at: path, "owner") }
         if let value = self.owner { value.collectViolations(into: &violations, path: path.child("owner")) }
         if let value = self.action { value.collectViolations(into: &violations, path: path.child("action")) }
+    }
+}
+
+extension ReportedPhoto: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.social.v1.ReportedPhoto", in: SocialDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.photoURL = r.string(0)
+        self.thumbnailURL = r.string(1)
+        self.caption = r.optionalString(2)
+        self.postedAt = r.instant(3)
+        self.deleted = r.flag(4)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.string(0, self.photoURL)
+        w.string(1, self.thumbnailURL)
+        w.optionalString(2, self.caption)
+        w.instant(3, self.postedAt)
+        w.flag(4, self.deleted)
     }
 }
 

@@ -233,6 +233,7 @@ public enum ReportSource: Wire.OpenEnum {
 }
 
 public struct BlockUserRequest: Sendable {
+    /// Whom to block, by their id.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -243,9 +244,11 @@ public struct BlockUserRequest: Sendable {
 
 /// A block as the blocking user sees it.
 public struct Block: Sendable {
+    /// Names the block, to end it.
     public var blockID: Kernel.BlockID
     /// Who is blocked. While this user blocks the caller too, only the id, as of an account that is unavailable.
     public var user: CommonAPI.UserSummary?
+    /// Since when the user is blocked.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -259,6 +262,7 @@ public struct Block: Sendable {
 public struct ListBlocksRequest: Sendable {
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -269,7 +273,9 @@ public struct ListBlocksRequest: Sendable {
 }
 
 public struct ListBlocksReply: Sendable {
+    /// The newest first.
     public var blocks: [Block]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -280,6 +286,7 @@ public struct ListBlocksReply: Sendable {
 }
 
 public struct UnblockUserRequest: Sendable {
+    /// Which block: an id from GET /api/blocks.
     public var blockID: Kernel.BlockID
 
     /// The given fields set, the others unset.
@@ -289,7 +296,9 @@ public struct UnblockUserRequest: Sendable {
 }
 
 public struct UnblockUserReply: Sendable {
+    /// The block that has ended.
     public var blockID: Kernel.BlockID
+    /// Who was blocked.
     public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
@@ -299,11 +308,51 @@ public struct UnblockUserReply: Sendable {
     }
 }
 
+public struct ListHiddenPostsRequest: Sendable {
+    public init() {}
+}
+
+/// A post that only its author sees, or that was removed.
+public struct HiddenPost: Sendable {
+    /// The caller's post that it is about.
+    public var postID: Kernel.PostID
+    /// Whether it was deleted, for good.
+    public var removed: Bool
+    /// When others ceased to see it.
+    public var hiddenAt: Kernel.Instant?
+    /// Of its reports that were not dismissed, each once; never who filed them.
+    public var reasons: [ReportReason]
+    /// Whether moderators have decided about it; otherwise it waits for them.
+    public var decided: Bool
+
+    /// The given fields set, the others unset.
+    public init(postID: Kernel.PostID, removed: Bool = false, hiddenAt: Kernel.Instant? = nil, reasons: [ReportReason] = [], decided: Bool = false) {
+        self.postID = postID
+        self.removed = removed
+        self.hiddenAt = hiddenAt
+        self.reasons = reasons
+        self.decided = decided
+    }
+}
+
+public struct ListHiddenPostsReply: Sendable {
+    /// The one hidden last comes first; at most 100.
+    public var posts: [HiddenPost]
+
+    /// The given fields set, the others unset.
+    public init(posts: [HiddenPost] = []) {
+        self.posts = posts
+    }
+}
+
 public struct ReportRequest: Sendable {
+    /// What is reported.
     public var subjectType: ReportSubject
     /// Id of the user, photo or post.
     public var subjectID: Kernel.SubjectID
+    /// What is wrong with it.
     public var reason: ReportReason
+    /// More about it for the moderators, at most 500 characters.
     public var description: String?
 
     /// The given fields set, the others unset.
@@ -316,8 +365,11 @@ public struct ReportRequest: Sendable {
 }
 
 public struct ReportReply: Sendable {
+    /// Names the report.
     public var reportID: Kernel.ReportID
+    /// What has become of it: `pending`, as it is new.
     public var status: ReportStatus
+    /// When it was filed.
     public var createdAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -329,10 +381,11 @@ public struct ReportReply: Sendable {
 }
 
 public struct ListReportsRequest: Sendable {
-    /// pending when absent.
+    /// Only reports of this status; pending when absent.
     public var status: ReportStatus
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
     /// Entries to skip after the cursor, for clients that page by offset.
     public var offset: Int32
@@ -347,7 +400,9 @@ public struct ListReportsRequest: Sendable {
 }
 
 public struct ListReportsReply: Sendable {
+    /// The newest first.
     public var reports: [ReportItem]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -359,12 +414,19 @@ public struct ListReportsReply: Sendable {
 
 /// A report as moderators see it.
 public struct ReportItem: Sendable {
+    /// Names the report, to act on it.
     public var reportID: Kernel.ReportID
+    /// What is reported.
     public var subjectType: ReportSubject
+    /// Id of the user, photo or post that is reported.
     public var subjectID: Kernel.SubjectID
+    /// What is wrong with it, as the reporter says.
     public var reason: ReportReason
+    /// What the reporter wrote; unset when there is nothing.
     public var description: String?
+    /// Whether moderators have decided about it, and how.
     public var status: ReportStatus
+    /// When it was filed.
     public var createdAt: Kernel.Instant?
     /// Unset unless `source` is `user`.
     public var reporterID: Kernel.UserID?
@@ -374,14 +436,17 @@ public struct ReportItem: Sendable {
     public var reporters: Int32
     /// Unset while the report is pending.
     public var action: ModerationRecord?
+    /// Who or what put it into the queue.
     public var source: ReportSource
     /// What a machine saw, the surest first; empty unless `source` is `labels`.
     public var labels: [ReportLabel]
     /// Of a post; unset when it is gone, when it cannot be had at the moment, and in the reply to an action.
     public var post: ReportedPost?
+    /// Of a photo of a streak; unset like `post`.
+    public var photo: ReportedPhoto?
 
     /// The given fields set, the others unset.
-    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, reason: ReportReason = .unspecified, description: String? = nil, status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil, reporterID: Kernel.UserID? = nil, owner: CommonAPI.UserSummary? = nil, reporters: Int32 = 0, action: ModerationRecord? = nil, source: ReportSource = .unspecified, labels: [ReportLabel] = [], post: ReportedPost? = nil) {
+    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, reason: ReportReason = .unspecified, description: String? = nil, status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil, reporterID: Kernel.UserID? = nil, owner: CommonAPI.UserSummary? = nil, reporters: Int32 = 0, action: ModerationRecord? = nil, source: ReportSource = .unspecified, labels: [ReportLabel] = [], post: ReportedPost? = nil, photo: ReportedPhoto? = nil) {
         self.reportID = reportID
         self.subjectType = subjectType
         self.subjectID = subjectID
@@ -396,13 +461,38 @@ public struct ReportItem: Sendable {
         self.source = source
         self.labels = labels
         self.post = post
+        self.photo = photo
+    }
+}
+
+/// A reported photo of a streak as moderators see it.
+public struct ReportedPhoto: Sendable {
+    /// The photo; signed, valid for 24 h.
+    public var photoURL: String
+    /// A part of it, 300 × 300 px; signed, valid for 24 h.
+    public var thumbnailURL: String
+    /// What its author wrote to it; unset when there is none.
+    public var caption: String?
+    /// When the server received it.
+    public var postedAt: Kernel.Instant?
+    /// Its author has deleted it: only moderators still see it.
+    public var deleted: Bool
+
+    /// The given fields set, the others unset.
+    public init(photoURL: String = "", thumbnailURL: String = "", caption: String? = nil, postedAt: Kernel.Instant? = nil, deleted: Bool = false) {
+        self.photoURL = photoURL
+        self.thumbnailURL = thumbnailURL
+        self.caption = caption
+        self.postedAt = postedAt
+        self.deleted = deleted
     }
 }
 
 /// What a machine saw in a picture.
 public struct ReportLabel: Sendable {
+    /// What was seen, in the words of the moderator of pictures.
     public var name: String
-    /// In percent.
+    /// How sure the machine is, in percent.
     public var confidence: Double
 
     /// The given fields set, the others unset.
@@ -414,15 +504,19 @@ public struct ReportLabel: Sendable {
 
 /// A reported post as moderators see it.
 public struct ReportedPost: Sendable {
-    /// Signed, valid for 24 h; of a video its poster.
+    /// The photo, of a video its poster; signed, valid for 24 h.
     public var photoURL: String
-    /// 300 × 300 px.
+    /// A part of it, 300 × 300 px; signed, valid for 24 h.
     public var thumbnailURL: String
+    /// What its author wrote to it; unset when there is none.
     public var caption: String?
-    /// As exactly as the author lets others know it.
+    /// Degrees; as exactly as the author lets others know it.
     public var latitude: Double
+    /// Degrees; as exactly as the author lets others know it.
     public var longitude: Double
+    /// When the server received it.
     public var postedAt: Kernel.Instant?
+    /// Whether only its author sees it.
     public var hidden: Bool
 
     /// The given fields set, the others unset.
@@ -439,13 +533,17 @@ public struct ReportedPost: Sendable {
 
 /// An entry of the audit log: what was done about a report, by which moderator, and when.
 public struct ModerationRecord: Sendable {
+    /// Names the entry.
     public var actionID: Kernel.ModerationActionID
+    /// What was done.
     public var action: ModerationAction
     /// Unset when a machine did it.
     public var moderatorID: Kernel.UserID?
+    /// When it was done.
     public var takenAt: Kernel.Instant?
-    /// When a suspension ends.
+    /// When the suspension ends; unset for other actions.
     public var until: Kernel.Instant?
+    /// What the moderator noted; unset when there is nothing.
     public var note: String?
 
     /// The given fields set, the others unset.
@@ -460,7 +558,9 @@ public struct ModerationRecord: Sendable {
 }
 
 public struct ActionReportRequest: Sendable {
+    /// Which report: an id from the list of reports.
     public var reportID: Kernel.ReportID
+    /// What to do.
     public var action: ModerationAction
     /// For the audit log only.
     public var note: String?

@@ -7,10 +7,14 @@ public enum SafetyService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - blockUser: Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    ///   - blockUser: Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat. A user who blocks the caller does
+    ///     not exist for them (NOT_FOUND).
     ///   - listBlocks: Whom the user blocks, newest first (SO-7).
     ///   - unblockUser: Ends a block; restores nothing (SO-7). Safe to repeat.
-    ///   - report: Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
+    ///   - report: Reports a user, photo or post; once for each reporter and subject (SO-8). Who blocks another may report them; a user who blocks the caller, and
+    ///     their posts, do not exist for them (NOT_FOUND). Photos that they were shown can be reported.
+    ///   - listHiddenPosts: The caller's posts that others do not see, the newest of these first, and why: reported by users whose reports count enough, or by a decision of
+    ///     moderators (SO-8, SO-9). At most 100.
     ///   - listReports: Reports by status, newest first (SO-9).
     ///   - actionReport: Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count
     ///     of its reporters, `remove` deletes it, and any other action keeps it hidden.
@@ -20,6 +24,7 @@ public enum SafetyService {
         listBlocks: some Bus.QueryHandler<ListBlocksRequest, ListBlocksReply>,
         unblockUser: some Bus.MutationHandler<UnblockUserRequest, UnblockUserReply>,
         report: some Bus.MutationHandler<ReportRequest, ReportReply>,
+        listHiddenPosts: some Bus.QueryHandler<ListHiddenPostsRequest, ListHiddenPostsReply>,
         listReports: some Bus.QueryHandler<ListReportsRequest, ListReportsReply>,
         actionReport: some Bus.MutationHandler<ActionReportRequest, ReportItem>,
         listBlockSnapshots: some Bus.QueryHandler<ListBlockSnapshotsRequest, ListBlockSnapshotsReply>
@@ -29,6 +34,7 @@ public enum SafetyService {
             Bus.Endpoint(SafetyMethods.listBlocks, listBlocks),
             Bus.Endpoint(SafetyMethods.unblockUser, unblockUser),
             Bus.Endpoint(SafetyMethods.report, report),
+            Bus.Endpoint(SafetyMethods.listHiddenPosts, listHiddenPosts),
             Bus.Endpoint(SafetyMethods.listReports, listReports),
             Bus.Endpoint(SafetyMethods.actionReport, actionReport),
             Bus.Endpoint(SafetyMethods.listBlockSnapshots, listBlockSnapshots),
@@ -38,7 +44,8 @@ public enum SafetyService {
 
 /// The methods of `Safety` on the bus.
 public enum SafetyMethods {
-    /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat. A user who blocks the caller does
+    /// not exist for them (NOT_FOUND).
     public static let blockUser = Bus.Method<BlockUserRequest, Block>(
         service: "social", version: "v1", name: "BlockUser", isIdempotent: false, timeout: .seconds(10))
     /// Whom the user blocks, newest first (SO-7).
@@ -47,9 +54,14 @@ public enum SafetyMethods {
     /// Ends a block; restores nothing (SO-7). Safe to repeat.
     public static let unblockUser = Bus.Method<UnblockUserRequest, UnblockUserReply>(
         service: "social", version: "v1", name: "UnblockUser", isIdempotent: false, timeout: .seconds(10))
-    /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8). Who blocks another may report them; a user who blocks the caller, and
+    /// their posts, do not exist for them (NOT_FOUND). Photos that they were shown can be reported.
     public static let report = Bus.Method<ReportRequest, ReportReply>(
         service: "social", version: "v1", name: "Report", isIdempotent: false, timeout: .seconds(10))
+    /// The caller's posts that others do not see, the newest of these first, and why: reported by users whose reports count enough, or by a decision of
+    /// moderators (SO-8, SO-9). At most 100.
+    public static let listHiddenPosts = Bus.Method<ListHiddenPostsRequest, ListHiddenPostsReply>(
+        service: "social", version: "v1", name: "ListHiddenPosts", isIdempotent: true, timeout: .seconds(10))
     /// Reports by status, newest first (SO-9).
     public static let listReports = Bus.Method<ListReportsRequest, ListReportsReply>(
         service: "social", version: "v1", name: "ListReports", isIdempotent: true, timeout: .seconds(10))
@@ -69,7 +81,8 @@ public struct SafetyClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat. A user who blocks the caller does
+    /// not exist for them (NOT_FOUND).
     public func blockUser(_ request: BlockUserRequest, context: Bus.CallContext) async throws -> Block {
         try await caller.call(SafetyMethods.blockUser, request, context: context)
     }
@@ -84,9 +97,16 @@ public struct SafetyClient: Sendable {
         try await caller.call(SafetyMethods.unblockUser, request, context: context)
     }
 
-    /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8). Who blocks another may report them; a user who blocks the caller, and
+    /// their posts, do not exist for them (NOT_FOUND). Photos that they were shown can be reported.
     public func report(_ request: ReportRequest, context: Bus.CallContext) async throws -> ReportReply {
         try await caller.call(SafetyMethods.report, request, context: context)
+    }
+
+    /// The caller's posts that others do not see, the newest of these first, and why: reported by users whose reports count enough, or by a decision of
+    /// moderators (SO-8, SO-9). At most 100.
+    public func listHiddenPosts(_ request: ListHiddenPostsRequest, context: Bus.CallContext) async throws -> ListHiddenPostsReply {
+        try await caller.call(SafetyMethods.listHiddenPosts, request, context: context)
     }
 
     /// Reports by status, newest first (SO-9).

@@ -17,7 +17,7 @@ extension GetStreakAnalyticsRequest: Wire.CMessage {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.from { violations.date(value, at: path, "from") }
         if let value = self.to { violations.date(value, at: path, "to") }
-        if let value = self.type { violations.member(value, of: ["check_in", "daily_snap", "recipe_creation", "challenge_completion", "social_share", "healthy_eating", "team"], at: path, "type") }
+        if let value = self.type { violations.member(value, of: ["check_in", "daily_snap", "recipe_creation", "challenge_completion", "social_share", "healthy_eating", "team", "mutual"], at: path, "type") }
     }
 }
 
@@ -33,6 +33,7 @@ extension GetStreakAnalyticsReply: Wire.CMessage {
         self.sales = r.messages(6)
         self.notifications = r.messages(7)
         self.notificationTotals = r.messages(8)
+        self.dailyActives = r.messages(9)
     }
     public func write(_ w: Wire.Writer) {
         w.date(0, self.from)
@@ -44,6 +45,7 @@ extension GetStreakAnalyticsReply: Wire.CMessage {
         w.messages(6, self.sales)
         w.messages(7, self.notifications)
         w.messages(8, self.notificationTotals)
+        w.messages(9, self.dailyActives)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.date(self.from, at: path, "from")
@@ -54,6 +56,22 @@ extension GetStreakAnalyticsReply: Wire.CMessage {
         for (index, value) in self.sales.enumerated() { value.collectViolations(into: &violations, path: path.child("sales", index: index)) }
         for (index, value) in self.notifications.enumerated() { value.collectViolations(into: &violations, path: path.child("notifications", index: index)) }
         for (index, value) in self.notificationTotals.enumerated() { value.collectViolations(into: &violations, path: path.child("notification_totals", index: index)) }
+        for (index, value) in self.dailyActives.enumerated() { value.collectViolations(into: &violations, path: path.child("daily_actives", index: index)) }
+    }
+}
+
+extension DailyActives: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.DailyActives", in: StreaksDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.date = r.date(0)
+        self.people = r.number(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.date(0, self.date)
+        w.number(1, self.people)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.date(self.date, at: path, "date")
     }
 }
 
@@ -97,6 +115,10 @@ extension StreakAnalyticsDay: Wire.CMessage {
         self.updateRate = r.optionalNumber(34)
         self.streaks = r.number(35)
         self.completionRate = r.optionalNumber(36)
+        self.brokenMissedByBoth = r.number(37)
+        self.tokensUsed = r.number(38)
+        self.tokensEarned = r.number(39)
+        self.cardsShared = r.number(40)
     }
     public func write(_ w: Wire.Writer) {
         w.date(0, self.date)
@@ -136,6 +158,10 @@ extension StreakAnalyticsDay: Wire.CMessage {
         w.optionalNumber(34, self.updateRate)
         w.number(35, self.streaks)
         w.optionalNumber(36, self.completionRate)
+        w.number(37, self.brokenMissedByBoth)
+        w.number(38, self.tokensUsed)
+        w.number(39, self.tokensEarned)
+        w.number(40, self.cardsShared)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.date(self.date, at: path, "date")

@@ -2,7 +2,7 @@
 
 public import Bus
 
-/// Figures about the streaks of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
+/// Figures about the streaks of friends, of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
 public enum AnalyticsService {
     /// One endpoint a method, for the bus to serve.
     ///

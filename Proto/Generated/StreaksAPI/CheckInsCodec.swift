@@ -33,6 +33,31 @@ extension CheckInRequest: Wire.CMessage {
     }
 }
 
+extension GetPublicStreakRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.GetPublicStreakRequest", in: StreaksDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.userID = r.id(0)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.userID)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
+extension PublicStreak: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.PublicStreak", in: StreaksDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.currentStreak = r.number(0)
+        self.longestStreak = r.number(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.number(0, self.currentStreak)
+        w.number(1, self.longestStreak)
+    }
+}
+
 extension CheckInReply: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.streaks.v1.CheckInReply", in: StreaksDescriptor.layouts)
     public init(_ r: Wire.Reader) {
@@ -384,7 +409,10 @@ extension PurchaseFreezesRequest: Wire.CMessage {
         violations.bounds(self.quantity, min: 1, max: 5, at: path, "quantity")
         if self.paymentMethod.isEmpty { violations.required(at: path, "payment_method") }
         violations.member(self.paymentMethod, of: ["stripe", "apple_pay", "google_pay", "xp", "coins"], at: path, "payment_method")
-        if let value = self.paymentToken { violations.length(value, min: 1, max: 200, at: path, "payment_token") }
+        if let value = self.paymentToken {
+            violations.length(value, min: 1, max: 200, at: path, "payment_token")
+            violations.bytes(value.utf8.count, max: 800, at: path, "payment_token")
+        }
     }
 }
 
@@ -443,7 +471,10 @@ extension RepairStreakRequest: Wire.CMessage {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.paymentMethod.isEmpty { violations.required(at: path, "payment_method") }
         violations.member(self.paymentMethod, of: ["stripe", "apple_pay", "google_pay", "xp", "coins", "free_pro_repair"], at: path, "payment_method")
-        if let value = self.paymentToken { violations.length(value, min: 1, max: 200, at: path, "payment_token") }
+        if let value = self.paymentToken {
+            violations.length(value, min: 1, max: 200, at: path, "payment_token")
+            violations.bytes(value.utf8.count, max: 800, at: path, "payment_token")
+        }
         violations.bounds(self.streakValue, min: 1, max: 1000000, at: path, "streak_value")
     }
 }

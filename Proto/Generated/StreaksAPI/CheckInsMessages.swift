@@ -3,10 +3,15 @@
 public import Kernel
 
 public struct CheckInRequest: Sendable {
+    /// How the person feels, from 1 (worst) to 10 (best).
     public var moodScore: Int32
+    /// How much energy the person has, from 1 (none) to 10 (most).
     public var energyLevel: Int32
+    /// Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
     public var weightKg: Double?
+    /// Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
     public var steps: Int32?
+    /// The person's own words about the date, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
     public var notes: String?
     /// Kept on the first day of a run only.
     public var yesterdayFeeling: String?
@@ -27,10 +32,33 @@ public struct CheckInRequest: Sendable {
     }
 }
 
+public struct GetPublicStreakRequest: Sendable {
+    public var userID: Kernel.UserID
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID) {
+        self.userID = userID
+    }
+}
+
+/// Both 0 before the first check-in.
+public struct PublicStreak: Sendable {
+    public var currentStreak: Int32
+    public var longestStreak: Int32
+
+    /// The given fields set, the others unset.
+    public init(currentStreak: Int32 = 0, longestStreak: Int32 = 0) {
+        self.currentStreak = currentStreak
+        self.longestStreak = longestStreak
+    }
+}
+
 public struct CheckInReply: Sendable {
+    /// What the check-in came to.
     public var data: CheckInData?
     /// Unset on the first check-in of a date.
     public var message: String?
+    /// When the next date begins, and how the time of the check-in was taken.
     public var meta: CheckInMeta?
 
     /// The given fields set, the others unset.
@@ -59,9 +87,11 @@ public struct CheckInMeta: Sendable {
 }
 
 public struct CheckInData: Sendable {
+    /// The check-in streak after this check-in.
     public var streak: CheckInStreak?
     /// Unset when the date had a check-in already.
     public var milestone: ReachedMilestone?
+    /// All that was reported for the date that the check-in counts for, this report included.
     public var trackingEntry: TrackingEntry?
     /// All XP that this check-in earned: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
     public var xpEarned: Int32
@@ -76,9 +106,13 @@ public struct CheckInData: Sendable {
 }
 
 public struct CheckInStreak: Sendable {
+    /// The count of the present run in days; 0 when none runs.
     public var currentStreak: Int32
+    /// The highest count that the streak ever had, in days; never falls.
     public var longestStreak: Int32
+    /// Freezes in hand, 0 to 5; a missed date takes one by itself.
     public var freezesAvailable: Int32
+    /// The newest date with a check-in, by the user's clock; unset before the first.
     public var lastCheckInDate: Kernel.CalendarDate?
     /// Whether this was the check-in that counts for the date.
     public var isFirstCheckInToday: Bool
@@ -94,10 +128,13 @@ public struct CheckInStreak: Sendable {
 }
 
 public struct ReachedMilestone: Sendable {
+    /// Whether this check-in reached a milestone for the first time. When false, the texts are unset.
     public var achieved: Bool
     /// The highest one reached by this check-in; unset when none was.
     public var milestoneType: String?
+    /// The name of the highest one, to show; unset when none was reached.
     public var title: String?
+    /// One sentence that celebrates the highest one, to show; unset when none was reached.
     public var message: String?
     /// Of the milestones that this check-in reached, in sum; nothing when it reached none.
     public var rewards: CheckInRewards?
@@ -113,10 +150,15 @@ public struct ReachedMilestone: Sendable {
 }
 
 public struct CheckInRewards: Sendable {
+    /// Experience points, beside those of the check-in itself.
     public var xp: Int32
+    /// Ids of badges, as GET /api/mobile/badges names them; empty when there are none.
     public var badges: [String]
+    /// Freezes that came, or come, into the hand.
     public var streakFreezes: Int32
+    /// Ids of unlocks, as GET /api/mobile/unlocks names them; empty when there are none.
     public var unlocks: [String]
+    /// Coins for the wallet.
     public var coins: Int32
 
     /// The given fields set, the others unset.
@@ -131,16 +173,25 @@ public struct CheckInRewards: Sendable {
 
 /// What a user reported for a date.
 public struct TrackingEntry: Sendable {
+    /// Names the entry: one for each date of a user.
     public var id: Kernel.TrackingEntryID
+    /// The date that the entry is about, by the user's clock.
     public var trackingDate: Kernel.CalendarDate
+    /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
     public var moodScore: Int32?
+    /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
     public var energyLevel: Int32?
+    /// Body weight in kilograms; unset when it was not reported.
     public var weightKg: Double?
+    /// Steps of the date up to then; unset when they were not reported.
     public var steps: Int32?
+    /// When the first report of the date was stored.
     public var createdAt: Kernel.Instant?
     /// Unset before the first update.
     public var updatedAt: Kernel.Instant?
+    /// The person's own words; unset when there are none.
     public var notes: String?
+    /// How the person felt about the day before: great, ok or not_great. Only on the first date of a run; unset otherwise.
     public var yesterdayFeeling: String?
     /// Whether it counted for the streak.
     public var isStreakCheckIn: Bool
@@ -172,7 +223,9 @@ public struct GetCheckInStatusRequest: Sendable {
 }
 
 public struct GetCheckInStatusReply: Sendable {
+    /// How the streak stands now.
     public var data: CheckInStatus?
+    /// The clock and the zone that decided what today is.
     public var meta: CheckInStatusMeta?
 
     /// The given fields set, the others unset.
@@ -183,7 +236,9 @@ public struct GetCheckInStatusReply: Sendable {
 }
 
 public struct CheckInStatusMeta: Sendable {
+    /// The instant for which the status holds, by the server's clock.
     public var serverTime: Kernel.Instant?
+    /// The user's zone that decides which date it is: an IANA name, or an offset such as `+05:30`.
     public var userTimezone: String
 
     /// The given fields set, the others unset.
@@ -194,18 +249,25 @@ public struct CheckInStatusMeta: Sendable {
 }
 
 public struct CheckInStatus: Sendable {
+    /// The count of the present run in days; 0 when none runs.
     public var currentStreak: Int32
+    /// The highest count that the streak ever had, in days; never falls.
     public var longestStreak: Int32
+    /// Freezes in hand, 0 to 5; a missed date takes one by itself.
     public var freezesAvailable: Int32
     /// Unset before the first check-in.
     public var lastCheckInDate: Kernel.CalendarDate?
+    /// When the check-in of `last_check_in_date` was received; unset before the first.
     public var lastCheckInTime: Kernel.Instant?
+    /// Whether today, by the user's clock, has a check-in.
     public var checkedInToday: Bool
     /// Nothing has to be done today: checked in, paused, or something would keep the streak at the end of the day: a freeze in hand, a shield, an excuse.
     public var streakSafe: Bool
     /// The next that has never been reached: each rewards once for ever. Unset when the last one was.
     public var nextMilestone: NextMilestone?
+    /// When freezes were used, and when the next one is earned.
     public var freezeInfo: FreezeInfo?
+    /// Whether today lies in a pause.
     public var paused: Bool
     /// The first date that counts again; unset unless paused.
     public var pauseEndDate: Kernel.CalendarDate?
@@ -236,9 +298,13 @@ public struct CheckInStatus: Sendable {
 }
 
 public struct NextMilestone: Sendable {
+    /// Days that are left until the count reaches it.
     public var daysUntil: Int32
+    /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
     public var milestoneType: String
+    /// The milestone's name, to show.
     public var title: String
+    /// What it brings, in a few words to show.
     public var previewReward: String
 
     /// The given fields set, the others unset.
@@ -251,6 +317,7 @@ public struct NextMilestone: Sendable {
 }
 
 public struct FreezeInfo: Sendable {
+    /// The newest date that a freeze kept, by the user's clock; unset when none ever did.
     public var lastFreezeUsedDate: Kernel.CalendarDate?
     /// In the week from Monday to Sunday.
     public var freezesUsedThisWeek: Int32
@@ -267,17 +334,25 @@ public struct FreezeInfo: Sendable {
 
 /// What a repair would bring back, and whether it is possible (CI-3).
 public struct RepairOffer: Sendable {
+    /// The count that a repair brings back: send it as `streak_value`.
     public var brokenStreakValue: Int32
+    /// The dates that were missed, oldest first.
     public var missedDates: [Kernel.CalendarDate]
+    /// When the streak broke.
     public var streakBrokenAt: Kernel.Instant?
+    /// Until when it can be repaired: 24 hours after `streak_broken_at`.
     public var repairDeadline: Kernel.Instant?
+    /// The price in US dollars.
     public var costUsd: Double
+    /// The price in experience points.
     public var costXp: Int32
+    /// The price in coins.
     public var costCoins: Int32
     /// Premium's one of the UTC month is still there.
     public var freeRepairAvailable: Bool
     /// Repairs that are paid for and unused.
     public var credits: Int32
+    /// Whether a repair is possible now, whatever the user can pay. When false, `reason` says why.
     public var eligible: Bool
     /// Why not: the code that a repair would be refused with.
     public var reason: String?
@@ -299,7 +374,7 @@ public struct RepairOffer: Sendable {
 }
 
 public struct UseFreezeRequest: Sendable {
-    /// Yesterday or today.
+    /// The date to keep, by the user's clock: yesterday or today.
     public var date: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
@@ -309,6 +384,7 @@ public struct UseFreezeRequest: Sendable {
 }
 
 public struct UseFreezeReply: Sendable {
+    /// What the freeze did.
     public var data: UsedFreeze?
 
     /// The given fields set, the others unset.
@@ -318,10 +394,15 @@ public struct UseFreezeReply: Sendable {
 }
 
 public struct UsedFreeze: Sendable {
+    /// Always true: a freeze that cannot be used is an error.
     public var freezeApplied: Bool
+    /// The date that it keeps.
     public var date: Kernel.CalendarDate
+    /// Freezes that are left in hand, 0 to 5.
     public var freezesRemaining: Int32
+    /// The streak's count now, in days.
     public var currentStreak: Int32
+    /// One sentence in English to show to the person.
     public var message: String
 
     /// The given fields set, the others unset.
@@ -335,8 +416,9 @@ public struct UsedFreeze: Sendable {
 }
 
 public struct PurchaseFreezesRequest: Sendable {
-    /// 1, or 5 for the bundle.
+    /// How many: 1, or 5 for the bundle.
     public var quantity: Int32
+    /// What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), or xp or coins of the user's.
     public var paymentMethod: String
     /// The store's transaction id (BI-5); required where money is paid.
     public var paymentToken: String?
@@ -350,6 +432,7 @@ public struct PurchaseFreezesRequest: Sendable {
 }
 
 public struct PurchaseFreezesReply: Sendable {
+    /// What was bought, and what it cost.
     public var data: PurchasedFreezes?
 
     /// The given fields set, the others unset.
@@ -359,9 +442,13 @@ public struct PurchaseFreezesReply: Sendable {
 }
 
 public struct PurchasedFreezes: Sendable {
+    /// How many were bought: 1 or 5.
     public var freezesPurchased: Int32
+    /// Freezes in hand right after the purchase, 0 to 5.
     public var freezesAvailable: Int32
+    /// What was paid.
     public var payment: CheckInPayment?
+    /// One sentence in English to show to the person.
     public var message: String
 
     /// The given fields set, the others unset.
@@ -374,9 +461,12 @@ public struct PurchasedFreezes: Sendable {
 }
 
 public struct CheckInPayment: Sendable {
+    /// How much of `currency` was paid; 0 when nothing was.
     public var amount: Double
-    /// USD, XP or COINS.
+    /// What `amount` is of: USD, XP or COINS.
     public var currency: String
+    /// Names the payment: the store's transaction id where money was paid, `credit` where a repair credit was used, and an id of ours for the
+    /// rest.
     public var transactionID: String
 
     /// The given fields set, the others unset.
@@ -388,6 +478,8 @@ public struct CheckInPayment: Sendable {
 }
 
 public struct RepairStreakRequest: Sendable {
+    /// What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), xp or coins of the user's, or premium's one
+    /// free repair of the UTC month. A repair credit is used first, whatever this says.
     public var paymentMethod: String
     /// The store's transaction id (BI-5); required where money is paid and there is no repair credit.
     public var paymentToken: String?
@@ -403,6 +495,7 @@ public struct RepairStreakRequest: Sendable {
 }
 
 public struct RepairStreakReply: Sendable {
+    /// What the repair brought back, and what it cost.
     public var data: RepairedStreak?
 
     /// The given fields set, the others unset.
@@ -412,10 +505,15 @@ public struct RepairStreakReply: Sendable {
 }
 
 public struct RepairedStreak: Sendable {
+    /// Always true: a repair that is not possible is an error.
     public var streakRepaired: Bool
+    /// The streak's count now, in days.
     public var restoredStreak: Int32
+    /// What was paid.
     public var payment: CheckInPayment?
+    /// The badge that a repair earns, to show.
     public var badgeEarned: EarnedBadge?
+    /// One sentence in English to show to the person.
     public var message: String
 
     /// The given fields set, the others unset.
@@ -429,9 +527,13 @@ public struct RepairedStreak: Sendable {
 }
 
 public struct EarnedBadge: Sendable {
+    /// Names the badge, as GET /api/mobile/badges does.
     public var id: String
+    /// The badge's name, to show.
     public var title: String
+    /// What earns it, in a few words to show.
     public var description: String
+    /// Its picture, as a URL that an app can show as it is.
     public var iconURL: String
 
     /// The given fields set, the others unset.
@@ -454,6 +556,7 @@ public struct GetCheckInHistoryRequest: Sendable {
 }
 
 public struct GetCheckInHistoryReply: Sendable {
+    /// The dates, their figures, and the milestones among them.
     public var data: CheckInHistory?
 
     /// The given fields set, the others unset.
@@ -463,8 +566,11 @@ public struct GetCheckInHistoryReply: Sendable {
 }
 
 public struct CheckInHistory: Sendable {
+    /// One for each date, the newest first: today by the user's clock, and those before it.
     public var history: [HistoryDate]
+    /// Figures of the same dates.
     public var summary: HistorySummary?
+    /// Milestones that were reached for the first time on one of these dates, the highest first.
     public var milestonesAchieved: [HistoryMilestone]
 
     /// The given fields set, the others unset.
@@ -476,16 +582,23 @@ public struct CheckInHistory: Sendable {
 }
 
 public struct HistoryDate: Sendable {
+    /// The date, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// Whether the date has a check-in.
     public var checkedIn: Bool
+    /// Whether a freeze kept the date.
     public var freezeUsed: Bool
-    /// Each once: daily_check_in, circle_checkin, weight_log, steps_log, mood_log.
+    /// What was reported for it, each once: daily_check_in, circle_checkin, weight_log, steps_log, mood_log.
     public var activities: [String]
+    /// The streak's count at the end of the date; of today, as it is now.
     public var streakOnDate: Int32
-    /// checked_in, frozen, covered, excused (paused, lost to an outage, hardly seen), missed, open or none.
+    /// What it came to: checked_in, frozen, covered, excused (paused, lost to an outage, hardly seen), missed, open or none.
     public var status: String
+    /// When the check-in that counted was received; unset without one.
     public var checkInTime: Kernel.Instant?
+    /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
     public var moodScore: Int32?
+    /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
     public var energyLevel: Int32?
 
     /// The given fields set, the others unset.
@@ -503,12 +616,17 @@ public struct HistoryDate: Sendable {
 }
 
 public struct HistorySummary: Sendable {
+    /// How many dates were asked for.
     public var totalDays: Int32
+    /// Of these dates, those with a check-in.
     public var daysWithCheckIns: Int32
+    /// Of these dates, those that a freeze kept.
     public var freezesUsed: Int32
-    /// Percent of `total_days`, one decimal.
+    /// `days_with_check_ins` of `total_days`, in percent, with one decimal.
     public var checkInRate: Double
+    /// The streak's count now, in days.
     public var currentStreak: Int32
+    /// The highest `streak_on_date` of these dates.
     public var longestStreakInPeriod: Int32
 
     /// The given fields set, the others unset.
@@ -523,8 +641,11 @@ public struct HistorySummary: Sendable {
 }
 
 public struct HistoryMilestone: Sendable {
+    /// The date on which it was reached first.
     public var date: Kernel.CalendarDate
+    /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
     public var milestoneType: String
+    /// The milestone's name, to show.
     public var title: String
 
     /// The given fields set, the others unset.
@@ -536,7 +657,7 @@ public struct HistoryMilestone: Sendable {
 }
 
 public struct ExportCheckInHistoryRequest: Sendable {
-    /// 365 when absent.
+    /// How many dates up to today; 365 when absent.
     public var days: Int32?
 
     /// The given fields set, the others unset.
@@ -546,6 +667,7 @@ public struct ExportCheckInHistoryRequest: Sendable {
 }
 
 public struct ExportCheckInHistoryReply: Sendable {
+    /// CSV (RFC 4180) with a header, one line for each date, the newest first.
     public var csv: String
 
     /// The given fields set, the others unset.
@@ -557,7 +679,9 @@ public struct ExportCheckInHistoryReply: Sendable {
 public struct PauseCheckInsRequest: Sendable {
     /// The first date that counts again, at most 90 days from today.
     public var resumeDate: Kernel.CalendarDate
+    /// Why: vacation, illness, life_event or other. It changes nothing about the pause.
     public var reason: String
+    /// More about the reason, at most 500 characters; only the person sees it.
     public var notes: String?
 
     /// The given fields set, the others unset.
@@ -569,6 +693,7 @@ public struct PauseCheckInsRequest: Sendable {
 }
 
 public struct PauseCheckInsReply: Sendable {
+    /// The pause as it holds now.
     public var data: PausedCheckIns?
 
     /// The given fields set, the others unset.
@@ -578,11 +703,17 @@ public struct PauseCheckInsReply: Sendable {
 }
 
 public struct PausedCheckIns: Sendable {
+    /// Always true: a pause that is not possible is an error.
     public var paused: Bool
+    /// The first paused date, by the user's clock.
     public var pauseStartDate: Kernel.CalendarDate
+    /// The first date that counts again: the `resume_date` that was asked for.
     public var pauseEndDate: Kernel.CalendarDate
+    /// How many dates are paused.
     public var daysPaused: Int32
+    /// The streak's count now, in days.
     public var currentStreak: Int32
+    /// One sentence in English to show to the person.
     public var message: String
 
     /// The given fields set, the others unset.
@@ -601,6 +732,7 @@ public struct ResumeCheckInsRequest: Sendable {
 }
 
 public struct ResumeCheckInsReply: Sendable {
+    /// The streak after the pause.
     public var data: ResumedCheckIns?
 
     /// The given fields set, the others unset.
@@ -610,8 +742,11 @@ public struct ResumeCheckInsReply: Sendable {
 }
 
 public struct ResumedCheckIns: Sendable {
+    /// Always true: without a pause the answer is an error.
     public var resumed: Bool
+    /// The count that the pause has kept, in days.
     public var streakPreserved: Int32
+    /// One sentence in English to show to the person.
     public var message: String
 
     /// The given fields set, the others unset.
@@ -627,6 +762,7 @@ public struct GetMilestonesRequest: Sendable {
 }
 
 public struct GetMilestonesReply: Sendable {
+    /// The milestones and what is next.
     public var data: MilestoneList?
 
     /// The given fields set, the others unset.
@@ -636,8 +772,11 @@ public struct GetMilestonesReply: Sendable {
 }
 
 public struct MilestoneList: Sendable {
+    /// All of them, the smallest count first.
     public var milestones: [CheckInMilestone]
+    /// How many milestones there are.
     public var totalMilestones: Int32
+    /// How many of them the user has ever reached.
     public var achievedMilestones: Int32
     /// Unset when all are reached.
     public var nextMilestone: UpcomingMilestone?
@@ -655,16 +794,23 @@ public struct MilestoneList: Sendable {
 }
 
 public struct CheckInMilestone: Sendable {
+    /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
     public var milestoneType: String
+    /// The count that reaches it, in days.
     public var daysRequired: Int32
+    /// The milestone's name, to show.
     public var title: String
+    /// What reaches it, in a few words to show.
     public var description: String
+    /// What it brings when it is reached first.
     public var rewards: CheckInRewards?
+    /// Whether it was ever reached, also when that streak has broken since.
     public var achieved: Bool
     /// When it was reached first.
     public var achievedDate: Kernel.CalendarDate?
-    /// Unset once achieved.
+    /// Days that are left until the count reaches it; unset once achieved.
     public var daysUntil: Int32?
+    /// The present count as a part of `days_required`, in percent, at most 100; unset once achieved.
     public var progressPercent: Double?
 
     /// The given fields set, the others unset.
@@ -682,9 +828,13 @@ public struct CheckInMilestone: Sendable {
 }
 
 public struct UpcomingMilestone: Sendable {
+    /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
     public var milestoneType: String
+    /// Days that are left until the count reaches it.
     public var daysUntil: Int32
+    /// The milestone's name, to show.
     public var title: String
+    /// What it brings, in a few words to show.
     public var preview: String
 
     /// The given fields set, the others unset.
@@ -697,12 +847,15 @@ public struct UpcomingMilestone: Sendable {
 }
 
 public struct LogTrackingRequest: Sendable {
-    /// Mood and energy go together.
+    /// How the person feels, from 1 (worst) to 10 (best); required with `energy_level`.
     public var moodScore: Int32?
+    /// How much energy the person has, from 1 (none) to 10 (most); required with `mood_score`.
     public var energyLevel: Int32?
+    /// Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
     public var weightKg: Double?
-    /// Of the whole date so far.
+    /// Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
     public var steps: Int32?
+    /// The person's own words, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
     public var notes: String?
     /// When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
     /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -721,9 +874,11 @@ public struct LogTrackingRequest: Sendable {
 }
 
 public struct LogTrackingReply: Sendable {
+    /// The check-in streak after this report.
     public var streak: CheckInStreak?
     /// Unset unless this was the date's check-in.
     public var milestone: ReachedMilestone?
+    /// All that was reported for the date, this report included.
     public var trackingEntry: TrackingEntry?
     /// Whether it is an activity that counts (CI-1).
     public var qualifies: Bool
@@ -748,9 +903,9 @@ public struct LogTrackingReply: Sendable {
 }
 
 public struct GetTrackingRequest: Sendable {
-    /// Today when absent.
+    /// Which date's entry, by the user's clock; today when absent.
     public var date: Kernel.CalendarDate?
-    /// Of the weight and steps histories; 90 when absent.
+    /// How many dates up to today the weights and steps are of; 90 when absent.
     public var days: Int32?
 
     /// The given fields set, the others unset.
@@ -761,14 +916,17 @@ public struct GetTrackingRequest: Sendable {
 }
 
 public struct GetTrackingReply: Sendable {
-    /// Unset when the date has none.
+    /// All that was reported for the date; unset when nothing was.
     public var entry: TrackingEntry?
     /// Every update of the date, the oldest first.
     public var updates: [TrackingUpdate]
-    /// Unset when there is none.
+    /// The newest weight that was reported, of any date; unset when there is none.
     public var latestWeight: DatedWeight?
+    /// Dates with a weight among the last `days`, oldest first.
     public var weights: [DatedWeight]
+    /// Dates with steps among the last `days`, oldest first.
     public var steps: [DatedSteps]
+    /// What the user wants to reach.
     public var goals: TrackingGoals?
 
     /// The given fields set, the others unset.
@@ -784,11 +942,17 @@ public struct GetTrackingReply: Sendable {
 
 /// What one call reported: absent fields were left out.
 public struct TrackingUpdate: Sendable {
+    /// When the report was stored.
     public var at: Kernel.Instant?
+    /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
     public var moodScore: Int32?
+    /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
     public var energyLevel: Int32?
+    /// Body weight in kilograms; unset when it was not reported.
     public var weightKg: Double?
+    /// Steps of the date up to then; unset when they were not reported.
     public var steps: Int32?
+    /// The person's own words; unset when there are none.
     public var notes: String?
     /// As in TrackingEntry; empty when it was none that counts.
     public var activities: [String]
@@ -806,7 +970,9 @@ public struct TrackingUpdate: Sendable {
 }
 
 public struct DatedWeight: Sendable {
+    /// The date that it was reported for, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// Body weight in kilograms: the last one reported for the date.
     public var weightKg: Double
 
     /// The given fields set, the others unset.
@@ -817,7 +983,9 @@ public struct DatedWeight: Sendable {
 }
 
 public struct DatedSteps: Sendable {
+    /// The date that it was reported for, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// Steps of the date: the last number reported for it.
     public var steps: Int32
 
     /// The given fields set, the others unset.
@@ -838,6 +1006,7 @@ public struct SetTrackingGoalsRequest: Sendable {
 }
 
 public struct TrackingGoals: Sendable {
+    /// Steps of a date that count as a check-in; 10,000 until the user sets another number.
     public var steps: Int32
 
     /// The given fields set, the others unset.
@@ -851,13 +1020,15 @@ public struct GetXPRequest: Sendable {
 }
 
 public struct GetXPReply: Sendable {
-    /// What can be spent.
+    /// Experience points that can be spent.
     public var balance: Int64
     /// Everything ever earned; decides the level.
     public var lifetime: Int64
+    /// The level that `lifetime` makes, from 1.
     public var level: Int32
-    /// Lifetime XP at which this level began and the next one begins.
+    /// Lifetime XP at which this level began.
     public var levelFrom: Int64
+    /// Lifetime XP at which the next level begins.
     public var nextLevelAt: Int64
     /// The last 50, the newest first.
     public var postings: [XPPosting]
@@ -874,9 +1045,11 @@ public struct GetXPReply: Sendable {
 }
 
 public struct XPPosting: Sendable {
+    /// Experience points: above 0 earned, below 0 spent.
     public var amount: Int64
-    /// check_in, milestone, perfect_week, perfect_month, freeze_purchase, repair, booster, …
+    /// What it was for: check_in, milestone, perfect_week, perfect_month, freeze_purchase, repair, booster, …
     public var cause: String
+    /// When it was posted.
     public var postedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.

@@ -10,6 +10,7 @@ public enum CheckInsService {
     ///   - checkIn: Checks in for the day, or updates the day's entry when that has been done: never refused for being the second (CI-1). Fields that are
     ///     left out keep their values.
     ///   - getCheckInStatus: How the check-in streak stands.
+    ///   - getPublicStreak: The counts of a user's check-in streak, for their public profile; settled like the user's own (SD-4).
     ///   - useFreeze: Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
     ///     used on yesterday within 24 hours of its end: the break is undone and the date counts.
     ///   - purchaseFreezes: Buys freezes: one, or a bundle of five (CI-2). With XP and coins refused before anything is paid when more than five would be in hand;
@@ -29,6 +30,7 @@ public enum CheckInsService {
     public static func endpoints(
         checkIn: some Bus.MutationHandler<CheckInRequest, CheckInReply>,
         getCheckInStatus: some Bus.QueryHandler<GetCheckInStatusRequest, GetCheckInStatusReply>,
+        getPublicStreak: some Bus.QueryHandler<GetPublicStreakRequest, PublicStreak>,
         useFreeze: some Bus.MutationHandler<UseFreezeRequest, UseFreezeReply>,
         purchaseFreezes: some Bus.MutationHandler<PurchaseFreezesRequest, PurchaseFreezesReply>,
         repairStreak: some Bus.MutationHandler<RepairStreakRequest, RepairStreakReply>,
@@ -45,6 +47,7 @@ public enum CheckInsService {
         [
             Bus.Endpoint(CheckInsMethods.checkIn, checkIn),
             Bus.Endpoint(CheckInsMethods.getCheckInStatus, getCheckInStatus),
+            Bus.Endpoint(CheckInsMethods.getPublicStreak, getPublicStreak),
             Bus.Endpoint(CheckInsMethods.useFreeze, useFreeze),
             Bus.Endpoint(CheckInsMethods.purchaseFreezes, purchaseFreezes),
             Bus.Endpoint(CheckInsMethods.repairStreak, repairStreak),
@@ -70,6 +73,9 @@ public enum CheckInsMethods {
     /// How the check-in streak stands.
     public static let getCheckInStatus = Bus.Method<GetCheckInStatusRequest, GetCheckInStatusReply>(
         service: "streaks", version: "v1", name: "GetCheckInStatus", isIdempotent: true, timeout: .seconds(10))
+    /// The counts of a user's check-in streak, for their public profile; settled like the user's own (SD-4).
+    public static let getPublicStreak = Bus.Method<GetPublicStreakRequest, PublicStreak>(
+        service: "streaks", version: "v1", name: "GetPublicStreak", isIdempotent: true, timeout: .seconds(10))
     /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be
     /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
     public static let useFreeze = Bus.Method<UseFreezeRequest, UseFreezeReply>(
@@ -128,6 +134,11 @@ public struct CheckInsClient: Sendable {
     /// How the check-in streak stands.
     public func getCheckInStatus(_ request: GetCheckInStatusRequest, context: Bus.CallContext) async throws -> GetCheckInStatusReply {
         try await caller.call(CheckInsMethods.getCheckInStatus, request, context: context)
+    }
+
+    /// The counts of a user's check-in streak, for their public profile; settled like the user's own (SD-4).
+    public func getPublicStreak(_ request: GetPublicStreakRequest, context: Bus.CallContext) async throws -> PublicStreak {
+        try await caller.call(CheckInsMethods.getPublicStreak, request, context: context)
     }
 
     /// Uses a freeze by hand for yesterday or today (CI-2). A date that is missed takes one by itself when there is one in hand; one that came later can be

@@ -55,6 +55,7 @@ extension GoodCheck: Wire.CMessage {
         self.message = r.string(3)
         self.needsUse = r.optionalFlag(4)
         self.description = r.string(5)
+        self.streaks = r.optionalNumber(6)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.good)
@@ -63,6 +64,7 @@ extension GoodCheck: Wire.CMessage {
         w.string(3, self.message)
         w.optionalFlag(4, self.needsUse)
         w.string(5, self.description)
+        w.optionalNumber(6, self.streaks)
     }
 }
 

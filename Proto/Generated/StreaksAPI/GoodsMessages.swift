@@ -49,15 +49,19 @@ public struct GoodCheck: Sendable {
     public var needsUse: Bool?
     /// What it does, in one sentence to show.
     public var description: String
+    /// On how many of the user's streaks it could be used, each in its turn: what is limited is limited for each of them. Unset for what is for no
+    /// streak that the user names, and by releases that do not say it.
+    public var streaks: Int32?
 
     /// The given fields set, the others unset.
-    public init(good: String = "", count: Int32 = 0, refused: String? = nil, message: String = "", needsUse: Bool? = nil, description: String = "") {
+    public init(good: String = "", count: Int32 = 0, refused: String? = nil, message: String = "", needsUse: Bool? = nil, description: String = "", streaks: Int32? = nil) {
         self.good = good
         self.count = count
         self.refused = refused
         self.message = message
         self.needsUse = needsUse
         self.description = description
+        self.streaks = streaks
     }
 }
 

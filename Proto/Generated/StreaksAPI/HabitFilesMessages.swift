@@ -4,13 +4,13 @@ public import CommonAPI
 public import Kernel
 
 public struct ExportHabitsRequest: Sendable {
-    /// csv when absent.
+    /// What the file is to be; csv when absent.
     public var format: String?
-    /// The first date; all dates when absent.
+    /// The first date; all dates from the beginning when absent.
     public var from: Kernel.CalendarDate?
-    /// The last date.
+    /// The last date; up to the newest when absent.
     public var to: Kernel.CalendarDate?
-    /// Only this habit.
+    /// Only this habit; all of them when absent.
     public var habitID: Kernel.HabitID?
     /// Whether notes are in; they are when absent.
     public var includeNotes: Bool?
@@ -26,7 +26,9 @@ public struct ExportHabitsRequest: Sendable {
 }
 
 public struct ExportHabitsReply: Sendable {
+    /// The file; empty when it is sent from a store because it is large.
     public var body: [UInt8]
+    /// The file's media type: text/csv or application/json.
     public var contentType: String
     /// The file that stands for it when it is large.
     public var fileKey: String
@@ -44,6 +46,7 @@ public struct BackupHabitsRequest: Sendable {
 }
 
 public struct BackupHabitsReply: Sendable {
+    /// The backup, JSON; empty when it is sent from a store because it is large.
     public var body: [UInt8]
     /// The file that stands for it when it is large.
     public var fileKey: String
@@ -58,7 +61,7 @@ public struct BackupHabitsReply: Sendable {
 public struct RestoreHabitsRequest: Sendable {
     /// The backup, at most 95 MiB.
     public var file: CommonAPI.Blob?
-    /// Only checks the document.
+    /// Only checks the document and says what would become of it.
     public var dryRun: Bool
 
     /// The given fields set, the others unset.
@@ -69,7 +72,9 @@ public struct RestoreHabitsRequest: Sendable {
 }
 
 public struct RestoreHabitsReply: Sendable {
+    /// Whether the file was only checked: then nothing has changed.
     public var dryRun: Bool
+    /// What the file has, and what became or would become of it.
     public var summary: HabitFileSummary?
     /// The new number that devices begin anew with; unset with `dry_run`.
     public var epoch: Int32?
@@ -83,9 +88,11 @@ public struct RestoreHabitsReply: Sendable {
 }
 
 public struct ImportHabitsRequest: Sendable {
-    /// At most 32 MiB.
+    /// The file, at most 32 MiB.
     public var file: CommonAPI.Blob?
+    /// What the file is: csv as the export makes it, loop for Loop Habit Tracker's, mapping for any table that `columns` describes.
     public var format: String
+    /// Only checks the file and says what would become of it.
     public var dryRun: Bool
     /// With `mapping`: which column is what, by its header.
     public var columns: HabitColumns?
@@ -138,7 +145,9 @@ public struct HabitColumns: Sendable {
 }
 
 public struct ImportHabitsReply: Sendable {
+    /// Whether the file was only checked: then nothing has changed.
     public var dryRun: Bool
+    /// What the file has, and what became or would become of it.
     public var summary: HabitFileSummary?
 
     /// The given fields set, the others unset.
@@ -152,18 +161,25 @@ public struct ImportHabitsReply: Sendable {
 public struct HabitFileSummary: Sendable {
     /// Habits of the file, in their order; the first 100.
     public var habits: [HabitFileEntry]
+    /// Habits in the file.
     public var habitCount: Int32
+    /// Completions in the file.
     public var completionCount: Int32
+    /// Skipped dates in the file.
     public var skipCount: Int32
+    /// Categories in the file.
     public var categoryCount: Int32
+    /// Notes about dates in the file.
     public var dayNoteCount: Int32
     /// How many habits arrive in the archive because of the plan's limit (HA-13).
     public var archivedCount: Int32
     /// What cannot be taken as it is; at most 100.
     public var warnings: [HabitFileIssue]
+    /// Warnings in all, also those that are not listed.
     public var warningCount: Int32
     /// What is wrong: with `dry_run` here, otherwise the request fails with them. At most 100.
     public var errors: [HabitFileIssue]
+    /// Errors in all, also those that are not listed.
     public var errorCount: Int32
 
     /// The given fields set, the others unset.
@@ -183,11 +199,13 @@ public struct HabitFileSummary: Sendable {
 }
 
 public struct HabitFileEntry: Sendable {
-    /// In the file.
+    /// What the habit is called in the file.
     public var name: String
     /// What it is called here: the same, or with " (2)" when that name is taken.
     public var newName: String
+    /// Completions in the file.
     public var completionCount: Int32
+    /// Skipped dates in the file.
     public var skipCount: Int32
     /// It arrives in the archive.
     public var archived: Bool
@@ -208,6 +226,7 @@ public struct HabitFileEntry: Sendable {
 public struct HabitFileIssue: Sendable {
     /// `line 12, column 3`, `Checkmarks.csv, line 3`, `data.habits[2].name`; empty for the file itself.
     public var place: String
+    /// What is the matter, in one sentence to show.
     public var message: String
 
     /// The given fields set, the others unset.

@@ -49,7 +49,9 @@ public enum ReminderAction: Wire.OpenEnum {
 }
 
 public struct AnswerReminderRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// What the person chose to do.
     public var action: ReminderAction
     /// The date of the reminder, from its push: not the date of the tap.
     public var date: Kernel.CalendarDate
@@ -66,15 +68,17 @@ public struct AnswerReminderRequest: Sendable {
 }
 
 public struct AnswerReminderReply: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// The date of the reminder.
     public var date: Kernel.CalendarDate
-    /// For the person: "Great job! Read completed ✓".
+    /// One sentence for the person: "Great job! Read completed ✓".
     public var message: String
     /// When the reminder comes again; unset when it does not.
     public var remindAt: Kernel.Instant?
-    /// Of this habit and date.
+    /// How often the reminder of this habit and date may still be snoozed.
     public var snoozesLeft: Int32
-    /// Of the habit now.
+    /// The count of the habit's present run, in `unit`; 0 when none runs.
     public var currentCount: Int32
     /// What `current_count` counts.
     public var unit: HabitUnit

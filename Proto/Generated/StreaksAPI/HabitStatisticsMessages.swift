@@ -172,7 +172,9 @@ public enum HabitRunEnd: Wire.OpenEnum {
 
 /// Done of due: "23/30". Excused dates count neither way, open ones only when done.
 public struct SuccessRate: Sendable {
+    /// Dates that were done, or weeks that were kept.
     public var done: Int32
+    /// Dates, or weeks of a weekly habit, that could have been.
     public var due: Int32
     /// Unset when nothing was due. 100 only when all are done.
     public var percent: Int32?
@@ -187,9 +189,11 @@ public struct SuccessRate: Sendable {
 
 /// A point of a chart.
 public struct RatePoint: Sendable {
-    /// Its dates.
+    /// The first of its dates.
     public var from: Kernel.CalendarDate
+    /// The last of its dates.
     public var to: Kernel.CalendarDate
+    /// Done of due on these dates.
     public var rate: SuccessRate?
     /// Dates done, of each habit its own, extra ones too.
     public var daysDone: Int32
@@ -205,8 +209,9 @@ public struct RatePoint: Sendable {
 
 /// A chart of rates over a period.
 public struct RateChart: Sendable {
-    /// The first date of the period, and today.
+    /// The first date of the period.
     public var from: Kernel.CalendarDate
+    /// The last date of the period: today.
     public var to: Kernel.CalendarDate
     /// Slots of all habits, added (not the mean of their rates).
     public var rate: SuccessRate?
@@ -233,10 +238,13 @@ public struct RateChart: Sendable {
 
 /// A streak, running or not.
 public struct StreakFigure: Sendable {
+    /// How many days or weeks it counts.
     public var count: Int32
+    /// What `count` is of: days, or weeks of a weekly habit.
     public var unit: HabitRunUnit
     /// Whose it is.
     public var habitID: Kernel.HabitID
+    /// What the user calls that habit.
     public var habitName: String
 
     /// The given fields set, the others unset.
@@ -250,8 +258,9 @@ public struct StreakFigure: Sendable {
 
 /// On how many dates of a weekday a habit was done, of those on which it could be.
 public struct WeekdayFigure: Sendable {
-    /// 0 = Sunday … 6.
+    /// Which weekday: 0 = Sunday … 6.
     public var weekday: Int32
+    /// Dates done, of those on which it could be.
     public var rate: SuccessRate?
 
     /// The given fields set, the others unset.
@@ -263,8 +272,11 @@ public struct WeekdayFigure: Sendable {
 
 /// When completions were made; of those whose time is known.
 public struct DayPartFigures: Sendable {
+    /// From midnight to 12:00 by the user's clock.
     public var morning: DayPartFigure?
+    /// From 12:00 to 18:00.
     public var afternoon: DayPartFigure?
+    /// From 18:00 to midnight.
     public var evening: DayPartFigure?
     /// morning, afternoon or evening: the part with most completions; unset with fewer than 7, or when two have as many.
     public var best: String?
@@ -283,8 +295,9 @@ public struct DayPartFigures: Sendable {
 
 /// A part of the day: before 12, before 18, after.
 public struct DayPartFigure: Sendable {
+    /// Completions made in this part of the day.
     public var completions: Int32
-    /// The three come to 100.
+    /// Their share of all three parts in percent; the three come to 100.
     public var percent: Int32
 
     /// The given fields set, the others unset.
@@ -311,7 +324,9 @@ public struct GetStatisticsOverviewRequest: Sendable {
 }
 
 public struct GetStatisticsOverviewReply: Sendable {
+    /// What the figures are of: week, month or year (the last 7, 30 or 365 dates), or all.
     public var period: String
+    /// Rates of all these habits together.
     public var chart: RateChart?
     /// The longest of those that run; unset when none does.
     public var currentStreak: StreakFigure?
@@ -321,15 +336,19 @@ public struct GetStatisticsOverviewReply: Sendable {
     public var averageStreak: Int32
     /// Of all categories; `habits_active` are those that are not in the archive.
     public var habitsTotal: Int32
+    /// Habits that are not in the archive, of all categories.
     public var habitsActive: Int32
+    /// Habits in the archive, of all categories.
     public var habitsArchived: Int32
-    /// Of the period.
+    /// Completions made in the period.
     public var completions: Int64
+    /// Dates done in the period, of each habit its own, extra ones too.
     public var daysDone: Int32
     /// In the order that was asked for.
     public var habits: [HabitResult]
-    /// Sunday first.
+    /// How often habits were done on each weekday, Sunday first.
     public var weekdays: [WeekdayFigure]
+    /// When completions were made, by part of the day.
     public var times: DayPartFigures?
 
     /// The given fields set, the others unset.
@@ -352,23 +371,33 @@ public struct GetStatisticsOverviewReply: Sendable {
 
 /// A habit in the list of results.
 public struct HabitResult: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The category that it is in; unset when it is in none.
     public var categoryID: Kernel.HabitCategoryID?
     /// Of the period, weeks for a weekly habit.
     public var rate: SuccessRate?
+    /// In points of a hundred against the period before; unset for all time, and when either has no rate.
     public var trend: Int32?
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// The longest run in `streak_unit`.
     public var longestStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitRunUnit
-    /// Of the period.
+    /// Completions made in the period.
     public var completions: Int32
+    /// Dates done in the period, extra ones too.
     public var daysDone: Int32
     /// The sum of the values of the period.
     public var value: Double
-    /// What the value counts.
+    /// What the value counts, as the user writes it; empty when nothing was given.
     public var unit: String
     /// The last 7 dates for the week, else the last 28; the last one is today.
     public var squares: [HabitSquare]
@@ -394,6 +423,7 @@ public struct HabitResult: Sendable {
 }
 
 public struct GetHabitStatisticsRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// week when absent. All but the week are for premium users.
     public var period: String?
@@ -406,24 +436,33 @@ public struct GetHabitStatisticsRequest: Sendable {
 }
 
 public struct GetHabitStatisticsReply: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the figures are of: week, month or year (the last 7, 30 or 365 dates), or all.
     public var period: String
+    /// Rates of the habit over the period.
     public var chart: RateChart?
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
     /// In the unit of the current one.
     public var longestStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitRunUnit
-    /// Of both units.
+    /// The longest run of days; 0 when it was never one of days.
     public var longestStreakDays: Int32
+    /// The longest run of weeks; 0 when it was never a weekly habit.
     public var longestStreakWeeks: Int32
     /// The longest run, weeks as 7 days; unset before the first.
     public var bestRun: HabitStreakRun?
     /// Every run, the newest first; at most 100.
     public var timeline: [HabitStreakRun]
+    /// What was done in the period.
     public var periodTotals: HabitTotals?
+    /// What was done since the habit began.
     public var allTimeTotals: HabitTotals?
-    /// Sunday first.
+    /// How often it was done on each weekday, Sunday first.
     public var weekdays: [WeekdayFigure]
+    /// When completions were made, by part of the day.
     public var times: DayPartFigures?
     /// Unset with fewer than 7 due dates in the last 90, and without premium.
     public var consistency: HabitScore?
@@ -458,11 +497,13 @@ public struct GetHabitStatisticsReply: Sendable {
 }
 
 public struct HabitTotals: Sendable {
+    /// How many completions were recorded.
     public var completions: Int64
     /// Dates done, extra ones too.
     public var daysDone: Int32
-    /// The sum of the values.
+    /// The sum of the values of these completions.
     public var value: Double
+    /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
     public var unit: String
 
     /// The given fields set, the others unset.
@@ -475,11 +516,15 @@ public struct HabitTotals: Sendable {
 }
 
 public struct HabitStreakRun: Sendable {
-    /// The first and the last date that count, of weeks the first of the first and the last of the last.
+    /// The first date that counts, of weeks the first of the first week.
     public var from: Kernel.CalendarDate
+    /// The last date that counts, of weeks the last of the last week.
     public var to: Kernel.CalendarDate
+    /// How many days or weeks it counts.
     public var count: Int32
+    /// What `count` is of: days, or weeks of a weekly habit.
     public var unit: HabitRunUnit
+    /// Why it ended, or that it still runs.
     public var ended: HabitRunEnd
     /// The missed date, of a week its last; or the first one of the other schedule. Unset while it runs.
     public var endedOn: Kernel.CalendarDate?
@@ -500,11 +545,13 @@ public struct HabitStreakRun: Sendable {
 
 /// How steadily a habit was kept over the last 90 dates (HA-16).
 public struct HabitScore: Sendable {
-    /// 0…100.
+    /// How steadily it was kept, 0…100.
     public var score: Int32
     /// A, B, C, D or F: from 90, 80, 70, 60 on.
     public var grade: String
+    /// On how many dates of a week it is done on average, with one decimal.
     public var daysPerWeek: Double
+    /// The same in one sentence to show.
     public var text: String
 
     /// The given fields set, the others unset.
@@ -517,9 +564,11 @@ public struct HabitScore: Sendable {
 }
 
 public struct HabitHeatMap: Sendable {
+    /// The date of the first square.
     public var from: Kernel.CalendarDate
+    /// The date of the last square.
     public var to: Kernel.CalendarDate
-    /// One for each date.
+    /// What became of each date, oldest first.
     public var squares: [HabitSquare]
     /// One for each date: how much of the target was reached, 0…100. Without a target 100 when done.
     public var percents: [Int32]
@@ -534,10 +583,11 @@ public struct HabitHeatMap: Sendable {
 }
 
 public struct HabitMilestoneMark: Sendable {
+    /// The celebrated count, in the unit of the present streak.
     public var count: Int32
-    /// The present streak has reached it.
+    /// Whether the present streak has reached it.
     public var reached: Bool
-    /// The longest one has.
+    /// Whether the longest streak has reached it.
     public var reachedBefore: Bool
 
     /// The given fields set, the others unset.
@@ -549,11 +599,17 @@ public struct HabitMilestoneMark: Sendable {
 }
 
 public struct RelatedHabit: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitRunUnit
 
     /// The given fields set, the others unset.
@@ -572,14 +628,15 @@ public struct GetInsightsOverviewRequest: Sendable {
 }
 
 public struct GetInsightsOverviewReply: Sendable {
-    /// Of the last 365 dates.
+    /// When habits were completed in the last 365 dates, by part of the day.
     public var times: DayPartFigures?
     /// The same by habit, those with most completions first.
     public var timesByHabit: [HabitDayParts]
-    /// The strongest 20.
+    /// Habits that are done on the same dates, the strongest 20.
     public var together: [HabitsTogether]
     /// The habits that are on the way to their next milestone, the soonest first; at most 10.
     public var forecasts: [HabitForecast]
+    /// This week against the last.
     public var week: WeekComparison?
 
     /// The given fields set, the others unset.
@@ -593,8 +650,11 @@ public struct GetInsightsOverviewReply: Sendable {
 }
 
 public struct HabitDayParts: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// When completions were made, by part of the day.
     public var times: DayPartFigures?
 
     /// The given fields set, the others unset.
@@ -609,12 +669,15 @@ public struct HabitDayParts: Sendable {
 public struct HabitsTogether: Sendable {
     /// When this one is completed …
     public var habitID: Kernel.HabitID
+    /// What the user calls that habit.
     public var habitName: String
     /// … so is this one, more often than else.
     public var otherHabitID: Kernel.HabitID
+    /// What the user calls the other one.
     public var otherHabitName: String
-    /// Dates on which both could be done, and on which both were.
+    /// Dates on which both could be done.
     public var days: Int32
+    /// Dates on which both were done.
     public var daysTogether: Int32
     /// The share of the dates on which both are done.
     public var support: Double
@@ -624,6 +687,7 @@ public struct HabitsTogether: Sendable {
     public var lift: Double
     /// lift − 1, in hundredths.
     public var percentMoreLikely: Int32
+    /// The same in one sentence to show.
     public var text: String
 
     /// The given fields set, the others unset.
@@ -644,23 +708,31 @@ public struct HabitsTogether: Sendable {
 
 /// When the next milestone is reached at the present pace.
 public struct HabitForecast: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// The next celebrated count, in `streak_unit`.
     public var milestone: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitRunUnit
+    /// How many days or weeks are left until it.
     public var remaining: Int32
     /// Of the way to the milestone, 0…99.
     public var progressPercent: Int32
-    /// Unset when there is none: see `obstacle`.
+    /// When the milestone is reached at the present pace; unset when it cannot be said: see `obstacle`.
     public var date: Kernel.CalendarDate?
-    /// What the date assumes.
+    /// What the date assumes, in words to show; unset without a date.
     public var assumption: String?
     /// That none of the remaining is missed, by the rate of the last 90 dates, in hundredths.
     public var chancePercent: Int32?
     /// Why there is no date: no_pace (fewer than 7 due dates, or none done), unlikely (a miss is likelier), too_far (over ten years).
     public var obstacle: String?
+    /// The forecast in one sentence to show.
     public var text: String
 
     /// The given fields set, the others unset.
@@ -683,7 +755,9 @@ public struct HabitForecast: Sendable {
 
 /// The last 7 dates against the 7 before.
 public struct WeekComparison: Sendable {
+    /// The last 7 dates, today included.
     public var thisWeek: WeekFigures?
+    /// The 7 dates before.
     public var lastWeek: WeekFigures?
     /// More or fewer completions.
     public var completionsChange: Int32
@@ -703,9 +777,11 @@ public struct WeekComparison: Sendable {
 }
 
 public struct WeekFigures: Sendable {
+    /// Completions of these dates.
     public var completions: Int32
+    /// Done of due on these dates.
     public var rate: SuccessRate?
-    /// Seven dates.
+    /// One for each of the seven dates.
     public var points: [RatePoint]
 
     /// The given fields set, the others unset.
@@ -717,9 +793,13 @@ public struct WeekFigures: Sendable {
 }
 
 public struct ConsistentHabit: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// Its score and grade.
     public var consistency: HabitScore?
 
     /// The given fields set, the others unset.
@@ -732,6 +812,7 @@ public struct ConsistentHabit: Sendable {
 }
 
 public struct GetHabitInsightsRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -741,8 +822,9 @@ public struct GetHabitInsightsRequest: Sendable {
 }
 
 public struct GetHabitInsightsReply: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
-    /// Of the last 365 dates.
+    /// When it was completed in the last 365 dates, by part of the day.
     public var times: DayPartFigures?
     /// "You usually complete this habit in the morning"; unset when there is no usual time.
     public var timesText: String?
@@ -750,6 +832,7 @@ public struct GetHabitInsightsReply: Sendable {
     public var together: [HabitsTogether]
     /// Unset for a habit in the archive.
     public var forecast: HabitForecast?
+    /// How steadily it was kept over the last 90 dates; unset with fewer than 7 due dates in them.
     public var consistency: HabitScore?
 
     /// The given fields set, the others unset.
@@ -766,7 +849,7 @@ public struct GetHabitInsightsReply: Sendable {
 public struct GetHabitsCalendarRequest: Sendable {
     /// YYYY-MM; this month when neither is given.
     public var month: String
-    /// Instead of a month.
+    /// A whole year, instead of a month.
     public var year: Int32?
     /// Only habits of these categories; all when absent.
     public var categoryID: [Kernel.HabitCategoryID]
@@ -780,13 +863,15 @@ public struct GetHabitsCalendarRequest: Sendable {
 }
 
 public struct GetHabitsCalendarReply: Sendable {
+    /// The first date that is shown.
     public var from: Kernel.CalendarDate
+    /// The last date that is shown.
     public var to: Kernel.CalendarDate
     /// The date that the user's clock shows.
     public var today: Kernel.CalendarDate
     /// Every date of the month or year; those to come are empty.
     public var days: [HabitsDay]
-    /// 0 = Sunday … 6.
+    /// The user's first day of the week, 0 = Sunday … 6.
     public var firstDayOfWeek: Int32
 
     /// The given fields set, the others unset.
@@ -801,9 +886,11 @@ public struct GetHabitsCalendarReply: Sendable {
 
 /// A date of all habits together.
 public struct HabitsDay: Sendable {
+    /// The date, by the user's clock.
     public var date: Kernel.CalendarDate
     /// Habits done, of those that were due and not excused; a weekly habit is due when it is done, or cannot wait.
     public var done: Int32
+    /// Habits that were due on the date and not excused.
     public var due: Int32
     /// The intensity of the tile; unset when nothing was due.
     public var percent: Int32?

@@ -96,11 +96,15 @@ public struct SyncChange: Sendable {
     /// Names of fields that have no value any more: category_id, reminder_time, reminder_days and target_value of a habit; value, mood and done_at
     /// of a completion; daily_reminder_time of the settings. Texts are cleared by empty ones.
     public var clear: [String]
-    /// The fields of the entity: those that have changed, and no others. The one that `entity` names.
+    /// Of a habit: the fields that have changed. A change has one of these parts, the one that `entity` names.
     public var habit: SyncHabitFields?
+    /// Of a category: the fields that have changed.
     public var category: SyncCategoryFields?
+    /// Of a completion: the fields that have changed.
     public var completion: SyncCompletionFields?
+    /// Of a pause: its dates.
     public var pause: SyncPauseFields?
+    /// Of the settings: those that have changed.
     public var settings: SyncSettingsFields?
     /// Of a day note: the text, at most 500 characters.
     public var note: String?
@@ -130,9 +134,11 @@ public struct SyncChange: Sendable {
 public struct SyncHabitFields: Sendable {
     /// 1 to 50 characters. A name that another habit has gets " (2)" (HA-13).
     public var name: String?
+    /// At most 200 characters; an empty one removes it.
     public var description: String?
-    /// #RRGGBB.
+    /// Its color, #RRGGBB.
     public var color: String?
+    /// Name of an icon of the app.
     public var icon: String?
     /// One that is not there (any more) is taken as none.
     public var categoryID: String?
@@ -166,13 +172,13 @@ public struct SyncHabitFields: Sendable {
 public struct SyncSchedule: Sendable {
     /// daily, weekdays, every_n_days, times_per_week or days_of_month.
     public var type: String
-    /// 0 = Sunday … 6, at least one.
+    /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6, at least one.
     public var weekdays: [Int32]
-    /// 1 … 365.
+    /// Of `every_n_days`: due on each date of this number, 1 … 365.
     public var every: Int32?
-    /// 1 … 7.
+    /// Of `times_per_week`: on how many dates of each week, 1 … 7.
     public var times: Int32?
-    /// 1 … 31, at least one.
+    /// Of `days_of_month`: the days on which it is due, 1 … 31, at least one.
     public var days: [Int32]
 
     /// The given fields set, the others unset.
@@ -188,7 +194,9 @@ public struct SyncSchedule: Sendable {
 public struct SyncCategoryFields: Sendable {
     /// 1 to 30 characters. A name that another category has gets " (2)".
     public var name: String?
+    /// Its color, #RRGGBB.
     public var color: String?
+    /// Name of an icon of the app.
     public var icon: String?
 
     /// The given fields set, the others unset.
@@ -202,9 +210,9 @@ public struct SyncCategoryFields: Sendable {
 public struct SyncCompletionFields: Sendable {
     /// Of a habit with a target; absent: what is missing to it.
     public var value: Double?
-    /// At most 100 characters.
+    /// The user's own words, at most 100 characters; empty ones remove them.
     public var note: String?
-    /// great, good, okay or bad.
+    /// How it felt: great, good, okay or bad.
     public var mood: String?
     /// When it was done by the device's clock. One that lies more than 5 minutes ahead of the server's clock, or not on `date`, is left out: then
     /// only the date is known.
@@ -234,15 +242,19 @@ public struct SyncPauseFields: Sendable {
 }
 
 public struct SyncSettingsFields: Sendable {
-    /// 0 = Sunday to 6.
+    /// 0 = Sunday to 6: weeks of weekly habits and of calendars begin with it.
     public var firstDayOfWeek: Int32?
-    /// light, dark or auto.
+    /// How the app looks: light, dark, or auto, which follows the device.
     public var theme: String?
+    /// The color of buttons and marks in the app, #RRGGBB.
     public var accentColor: String?
+    /// Whether the app gives haptic feedback. Unchanged when absent.
     public var haptics: Bool?
+    /// Whether the app shows animations. Unchanged when absent.
     public var animations: Bool?
+    /// Whether the user has been through the app's introduction. Unchanged when absent.
     public var onboarded: Bool?
-    /// HH:MM.
+    /// What new habits are offered for their reminder, HH:MM.
     public var dailyReminderTime: String?
 
     /// The given fields set, the others unset.
@@ -258,7 +270,9 @@ public struct SyncSettingsFields: Sendable {
 }
 
 public struct SyncResult: Sendable {
+    /// The change that it is about.
     public var changeID: String
+    /// What became of the change.
     public var outcome: SyncOutcome
     /// The change was answered before: this is that answer.
     public var repeated: Bool
@@ -266,6 +280,7 @@ public struct SyncResult: Sendable {
     public var mergedInto: String?
     /// Of a refused one: what a client can act on: GONE, HABIT_NOT_FOUND, DATE_TOO_OLD, VALIDATION_ERROR and so on.
     public var code: String?
+    /// Of a refused one: what is wrong, in one sentence.
     public var message: String?
     /// The field that is to blame.
     public var field: String?
@@ -292,12 +307,16 @@ public struct SyncReply: Sendable {
     /// Delete the copy, not the queue: what follows begins anew, because the cursor is of another epoch, or older than deletions are
     /// remembered (400 days).
     public var reset: Bool
-    /// Entries that are new or changed: each replaces what the copy has of the same id. They come in the order of their changes, so that a
-    /// completion may come before its habit.
+    /// Habits that are new or changed. As of all entries, each replaces what the copy has of the same id; they come in the order of their
+    /// changes, so that a completion may come before its habit.
     public var habits: [SyncHabit]
+    /// Categories that are new or changed.
     public var categories: [SyncCategory]
+    /// Completions that are new or changed.
     public var completions: [SyncCompletion]
+    /// Skipped dates that are new.
     public var skips: [SyncSkip]
+    /// Notes about dates that are new or changed.
     public var dayNotes: [SyncDayNote]
     /// Unset when nothing of it has changed.
     public var settings: SyncSettings?
@@ -313,6 +332,7 @@ public struct SyncReply: Sendable {
     public var today: Kernel.CalendarDate
     /// The first date of which this device's next request may bring completions and skips (HA-12).
     public var earliestDate: Kernel.CalendarDate
+    /// When the server answered, by its clock.
     public var serverTime: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -338,27 +358,39 @@ public struct SyncReply: Sendable {
 }
 
 public struct SyncHabit: Sendable {
+    /// Names the habit.
     public var id: Kernel.HabitID
+    /// What the user calls it, 1 to 50 characters.
     public var name: String
+    /// More about it, at most 200 characters; empty when there is nothing.
     public var description: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The category that it is in; unset when it is in none.
     public var categoryID: Kernel.HabitCategoryID?
+    /// What the target counts: pages, minutes; empty when nothing was given.
     public var unit: String
     /// HH:MM; unset without a reminder.
     public var reminderTime: String?
-    /// Empty: when it is due.
+    /// On which weekdays it reminds, 0 = Sunday … 6; empty: on the dates on which it is due.
     public var reminderDays: [Int32]
     /// Place in the list, from the top.
     public var position: Int32
+    /// Whether it is in the archive.
     public var archived: Bool
+    /// Since when it is in the archive; unset while it is active.
     public var archivedAt: Kernel.Instant?
+    /// When it was created.
     public var createdAt: Kernel.Instant?
+    /// When it was changed last.
     public var updatedAt: Kernel.Instant?
     /// Schedule and target as they hold from a date on, oldest first.
     public var versions: [SyncVersion]
-    /// Also those that are over.
+    /// Its pauses, also those that are over.
     public var pauses: [SyncPause]
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -384,8 +416,11 @@ public struct SyncHabit: Sendable {
 }
 
 public struct SyncVersion: Sendable {
+    /// The first date on which it holds.
     public var from: Kernel.CalendarDate
+    /// When the habit is due from that date on.
     public var schedule: SyncSchedule?
+    /// What the values of a date must reach from that date on; unset: one completion is enough.
     public var targetValue: Double?
     /// The weekday that weeks begin with, 0 = Sunday to 6.
     public var weekStart: Int32
@@ -403,6 +438,7 @@ public struct SyncVersion: Sendable {
 }
 
 public struct SyncPause: Sendable {
+    /// The first paused date.
     public var from: Kernel.CalendarDate
     /// The first date that counts again.
     public var until: Kernel.CalendarDate
@@ -415,13 +451,19 @@ public struct SyncPause: Sendable {
 }
 
 public struct SyncCategory: Sendable {
+    /// Names the category.
     public var id: Kernel.HabitCategoryID
+    /// What it is called, 1 to 30 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// Place in the list, from the top.
     public var position: Int32
     /// One of the user's own; the five of the start are not.
     public var isCustom: Bool
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -437,14 +479,23 @@ public struct SyncCategory: Sendable {
 }
 
 public struct SyncCompletion: Sendable {
+    /// Names the completion.
     public var id: Kernel.CompletionID
+    /// The habit that was done.
     public var habitID: Kernel.HabitID
+    /// The date that it counts for, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// How much was done, in the habit's unit; unset when it was done without a number.
     public var value: Double?
+    /// The user's own words, at most 100 characters; empty when there are none.
     public var note: String
+    /// great, good, okay or bad; unset when none was given.
     public var mood: String?
+    /// When it was done; unset when only the date is known.
     public var doneAt: Kernel.Instant?
+    /// When it was recorded or changed last.
     public var updatedAt: Kernel.Instant?
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
     /// The photo of its date (GetHabitPhoto has the links); devices do not push it.
     public var photoID: Kernel.HabitPhotoID?
@@ -465,8 +516,11 @@ public struct SyncCompletion: Sendable {
 }
 
 public struct SyncSkip: Sendable {
+    /// The habit that is skipped.
     public var habitID: Kernel.HabitID
+    /// The date on which it is skipped.
     public var date: Kernel.CalendarDate
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -478,8 +532,11 @@ public struct SyncSkip: Sendable {
 }
 
 public struct SyncDayNote: Sendable {
+    /// The date that the note is about, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// What the user noted, at most 500 characters.
     public var note: String
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -491,14 +548,21 @@ public struct SyncDayNote: Sendable {
 }
 
 public struct SyncSettings: Sendable {
+    /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it.
     public var firstDayOfWeek: Int32
+    /// How the app looks: light, dark, or auto, which follows the device.
     public var theme: String
+    /// The color of buttons and marks in the app, #RRGGBB.
     public var accentColor: String
+    /// Whether the app gives haptic feedback. Stored for the user's devices only.
     public var haptics: Bool
+    /// Whether the app shows animations. Stored for the user's devices only.
     public var animations: Bool
+    /// Whether the user has been through the app's introduction. Stored for the user's devices only.
     public var onboarded: Bool
     /// HH:MM; unset when none is offered.
     public var dailyReminderTime: String?
+    /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -517,12 +581,13 @@ public struct SyncSettings: Sendable {
 public struct SyncDeletion: Sendable {
     /// habit, category, completion, skip or day_note.
     public var entity: String
-    /// Of a habit, category or completion.
+    /// The habit, category or completion that was deleted; unset for others.
     public var entityID: String?
-    /// Of a skip.
+    /// Of a skip: its habit.
     public var habitID: Kernel.HabitID?
-    /// Of a skip or day note.
+    /// Of a skip or day note: its date.
     public var date: Kernel.CalendarDate?
+    /// The number of the deletion among all changes of the user.
     public var sequence: Int64
 
     /// The given fields set, the others unset.
@@ -537,8 +602,11 @@ public struct SyncDeletion: Sendable {
 
 /// Where a habit stands on `today`. Of one in the archive, on the date it went there.
 public struct SyncStreak: Sendable {
+    /// The habit whose streak it is.
     public var habitID: Kernel.HabitID
+    /// The count of the present run, in what `counts` says; 0 when none runs.
     public var count: Int32
+    /// The longest run in the same unit.
     public var longest: Int32
     /// What is counted: days or weeks.
     public var counts: String

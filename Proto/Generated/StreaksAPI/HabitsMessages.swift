@@ -9,13 +9,14 @@ public struct HabitSchedule: Sendable {
     /// daily; weekdays: on `weekdays`; every_n_days: each `every`-th date; times_per_week: on any `times` dates of each week, and streaks count
     /// weeks; days_of_month: on `days`.
     public var type: String
-    /// 0 = Sunday … 6, at least one.
+    /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6, at least one.
     public var weekdays: [Int32]
-    /// 1 … 365. Counted from the date on which the schedule began; being late shifts nothing.
+    /// Of `every_n_days`: due on each date of this number, 1 … 365. Counted from the date on which the schedule began; being late shifts
+    /// nothing.
     public var every: Int32?
-    /// 1 … 7.
+    /// Of `times_per_week`: on how many dates of each week, 1 … 7.
     public var times: Int32?
-    /// 1 … 31, at least one. A day that a month does not have is not due in it.
+    /// Of `days_of_month`: the days on which it is due, 1 … 31, at least one. A day that a month does not have is not due in it.
     public var days: [Int32]
 
     /// The given fields set, the others unset.
@@ -30,10 +31,15 @@ public struct HabitSchedule: Sendable {
 
 /// A schedule as replies show it.
 public struct HabitScheduleView: Sendable {
+    /// Which kind it is: daily, weekdays, every_n_days, times_per_week or days_of_month. It says which of the fields below counts.
     public var type: String
+    /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6; empty for other kinds.
     public var weekdays: [Int32]
+    /// Of `every_n_days`: it is due on each date of this number, 1 … 365; unset for other kinds.
     public var every: Int32?
+    /// Of `times_per_week`: on how many dates of each week, 1 … 7; unset for other kinds.
     public var times: Int32?
+    /// Of `days_of_month`: the days on which it is due, 1 … 31; empty for other kinds.
     public var days: [Int32]
     /// For people: "Daily", "3x per week", "Every 2 days".
     public var text: String
@@ -56,37 +62,49 @@ public struct HabitScheduleView: Sendable {
 }
 
 public struct Habit: Sendable {
+    /// Names the habit in the other routes.
     public var id: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// More about it, at most 200 characters; empty when there is nothing.
     public var description: String
-    /// #RRGGBB
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The category that it is in; unset when it is in none.
     public var categoryID: Kernel.HabitCategoryID?
     /// The newest one, which may hold from tomorrow on.
     public var schedule: HabitScheduleView?
     /// What the values of a date must reach, with the same schedule; unset: one completion is enough.
     public var targetValue: Double?
-    /// What the target counts.
+    /// What the target counts, as the user writes it: pages, minutes; empty when nothing was given.
     public var unit: String
     /// HH:MM by the user's clock; unset: it reminds of nothing.
     public var reminderTime: String?
-    /// 0 = Sunday … 6; empty: when it is due.
+    /// On which weekdays it reminds, 0 = Sunday … 6; empty: on the dates on which it is due.
     public var reminderDays: [Int32]
     /// Its place in the list.
     public var order: Int32
+    /// Whether it is in the archive.
     public var archived: Bool
+    /// Since when it is in the archive; unset while it is active.
     public var archivedAt: Kernel.Instant?
+    /// When it was created.
     public var createdAt: Kernel.Instant?
+    /// When it was changed last.
     public var updatedAt: Kernel.Instant?
     /// The date of its creation, or of an earlier completion (HA-11).
     public var startDate: Kernel.CalendarDate
     /// It has a color or an icon that only premium users choose.
     public var isPremium: Bool
-    /// The present run, and what it counts.
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitUnit
+    /// The longest run in the same unit, the present one included.
     public var longestStreak: Int32
+    /// The newest date that is done, by the user's clock; unset before the first.
     public var lastCompletedDate: Kernel.CalendarDate?
     /// The present pause, else the next one.
     public var pause: HabitPause?
@@ -121,6 +139,7 @@ public struct Habit: Sendable {
 
 /// Dates on which a habit is paused.
 public struct HabitPause: Sendable {
+    /// The first paused date.
     public var from: Kernel.CalendarDate
     /// The first date that counts again.
     public var until: Kernel.CalendarDate
@@ -137,21 +156,23 @@ public struct CreateHabitRequest: Sendable {
     public var id: Kernel.HabitID?
     /// 1 to 50 characters as a person counts them (grapheme clusters), unlike any other habit's, in whatever case.
     public var name: String
-    /// At most 200 characters.
+    /// More about it, at most 200 characters; nothing when absent.
     public var description: String
-    /// One of the palette; others are for premium users.
+    /// #RRGGBB: one of the palette; others are for premium users. The first of the palette when absent.
     public var color: String?
+    /// Name of an icon: one of the choices; others are for premium users. The first choice when absent.
     public var icon: String?
+    /// The category to put it in; none when absent.
     public var categoryID: Kernel.HabitCategoryID?
     /// Daily when it is left out.
     public var schedule: HabitSchedule?
-    /// Above 0, at most 3 decimal places and 1,000,000,000.
+    /// What the values of a date must reach: above 0, at most 3 decimal places and 1,000,000,000. Absent: one completion is enough.
     public var targetValue: Double?
-    /// At most 20 characters.
+    /// What the target counts, pages or minutes, at most 20 characters.
     public var unit: String
-    /// HH:MM.
+    /// When it reminds, HH:MM by the user's clock; it reminds of nothing when absent.
     public var reminderTime: String?
-    /// 0 = Sunday … 6; when it is due when they are left out.
+    /// On which weekdays it reminds, 0 = Sunday … 6; when they are left out, on the dates on which it is due.
     public var reminderDays: [Int32]
 
     /// The given fields set, the others unset.
@@ -171,6 +192,7 @@ public struct CreateHabitRequest: Sendable {
 }
 
 public struct GetHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -180,17 +202,27 @@ public struct GetHabitRequest: Sendable {
 }
 
 public struct UpdateHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// 1 to 50 characters as a person counts them, unlike any other habit's, in whatever case. Unchanged when absent.
     public var name: String?
+    /// At most 200 characters; an empty one removes it. Unchanged when absent.
     public var description: String?
+    /// #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
     public var color: String?
+    /// Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
     public var icon: String?
+    /// The category to put it in. Unchanged when absent; `clear` takes it out.
     public var categoryID: Kernel.HabitCategoryID?
     /// Replaces the whole schedule.
     public var schedule: HabitSchedule?
+    /// Above 0, at most 3 decimal places and 1,000,000,000. Holds like the schedule. Unchanged when absent; `clear` removes it.
     public var targetValue: Double?
+    /// What the target counts, at most 20 characters; an empty one removes it. Unchanged when absent.
     public var unit: String?
+    /// HH:MM by the user's clock. Unchanged when absent; `clear` ends the reminder.
     public var reminderTime: String?
+    /// 0 = Sunday … 6. Unchanged when empty; with `clear` it reminds on the dates on which it is due.
     public var reminderDays: [Int32]
     /// Fields that are to be unset: category_id, target_value, reminder_time, reminder_days.
     public var clear: [String]
@@ -213,6 +245,7 @@ public struct UpdateHabitRequest: Sendable {
 }
 
 public struct DeleteHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -222,7 +255,9 @@ public struct DeleteHabitRequest: Sendable {
 }
 
 public struct DeleteHabitReply: Sendable {
+    /// The habit that is deleted.
     public var habitID: Kernel.HabitID
+    /// When it was deleted.
     public var deletedAt: Kernel.Instant?
     /// Until then it can come back.
     public var restorableUntil: Kernel.Instant?
@@ -236,6 +271,7 @@ public struct DeleteHabitReply: Sendable {
 }
 
 public struct UndeleteHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits with `deleted`.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -245,6 +281,7 @@ public struct UndeleteHabitRequest: Sendable {
 }
 
 public struct ArchiveHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -254,6 +291,7 @@ public struct ArchiveHabitRequest: Sendable {
 }
 
 public struct UnarchiveHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits with `archived`.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -263,6 +301,7 @@ public struct UnarchiveHabitRequest: Sendable {
 }
 
 public struct ReorderHabitsRequest: Sendable {
+    /// Ids of habits from the top of the list; what is not named follows in the order it had.
     public var habitIDs: [Kernel.HabitID]
 
     /// The given fields set, the others unset.
@@ -282,6 +321,7 @@ public struct ReorderHabitsReply: Sendable {
 }
 
 public struct PauseHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// Today when it is left out.
     public var from: Kernel.CalendarDate?
@@ -297,6 +337,7 @@ public struct PauseHabitRequest: Sendable {
 }
 
 public struct ResumeHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
 
     /// The given fields set, the others unset.
@@ -316,6 +357,7 @@ public struct ListHabitsRequest: Sendable {
     public var deleted: Bool
     /// 300 when absent and at most.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -333,9 +375,11 @@ public struct ListHabitsReply: Sendable {
     /// In the order of categories; habits without one come last. Without a filter every category is there, also empty ones. A group that does not fit
     /// on a page goes on on the next.
     public var groups: [HabitGroup]
-    /// How many the user has of each, without the filters: an empty list is no search result, or a beginning.
+    /// How many habits are active, whatever the filters: an empty list is no search result, or a beginning.
     public var activeCount: Int32
+    /// How many habits are in the archive, whatever the filters.
     public var archivedCount: Int32
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -352,6 +396,7 @@ public struct HabitGroup: Sendable {
     public var category: HabitCategory?
     /// Of the whole list with its filters, not of this page.
     public var count: Int32
+    /// The habits of the group on this page, in their order.
     public var habits: [HabitItem]
 
     /// The given fields set, the others unset.
@@ -364,23 +409,35 @@ public struct HabitGroup: Sendable {
 
 /// A habit of the list.
 public struct HabitItem: Sendable {
+    /// Names the habit in the other routes.
     public var id: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The category that it is in; unset when it is in none.
     public var categoryID: Kernel.HabitCategoryID?
     /// For people: "3x per week".
     public var scheduleText: String
+    /// HH:MM by the user's clock; unset: it reminds of nothing.
     public var reminderTime: String?
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitUnit
     /// What became of the last 7 dates, today last; none of those in the archive and of deleted ones.
     public var lastDays: [HabitSquare]
+    /// Whether it is paused today.
     public var paused: Bool
+    /// Since when it is in the archive; unset while it is active.
     public var archivedAt: Kernel.Instant?
+    /// When it was deleted; unset while it is not.
     public var deletedAt: Kernel.Instant?
     /// Of a deleted one: until then it can come back.
     public var restorableUntil: Kernel.Instant?
+    /// Its place in the list, from the top.
     public var order: Int32
 
     /// The given fields set, the others unset.
@@ -415,10 +472,11 @@ public struct GetHabitsTodayRequest: Sendable {
 
 /// How much of a date is done (HA-15).
 public struct HabitsProgress: Sendable {
+    /// Of `total`, the habits that are done.
     public var done: Int32
     /// Due and not excused. A weekly habit counts when it is done on the date, or when it cannot wait any longer.
     public var total: Int32
-    /// 0 … 100, rounded down.
+    /// `done` of `total` in percent, 0 … 100, rounded down.
     public var percent: Int32
     /// Keep going! Halfway there! Almost done! Perfect! Unset when nothing is due.
     public var text: String?
@@ -439,12 +497,15 @@ public struct HabitsProgress: Sendable {
 }
 
 public struct GetHabitsTodayReply: Sendable {
+    /// The date that is shown: today, or the one that was asked for.
     public var date: Kernel.CalendarDate
     /// The date that the user's clock shows.
     public var today: Kernel.CalendarDate
+    /// How much of the date is done.
     public var progress: HabitsProgress?
     /// The mean of the counts of all active habits as they are now, a week as 7 days, rounded down (HA-16).
     public var averageStreak: Int32
+    /// What the user noted about the date; unset when there is nothing.
     public var dayNote: String?
     /// morning, afternoon, evening and anytime, always in this order; by the time of the reminder (HA-15).
     public var sections: [TodaySection]
@@ -463,6 +524,7 @@ public struct GetHabitsTodayReply: Sendable {
 public struct TodaySection: Sendable {
     /// morning (before 12:00), afternoon (before 18:00), evening or anytime.
     public var name: String
+    /// The habits of this part of the day, in the order to show them.
     public var habits: [TodayHabit]
 
     /// The given fields set, the others unset.
@@ -474,12 +536,19 @@ public struct TodaySection: Sendable {
 
 /// A habit on a date.
 public struct TodayHabit: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// The category that it is in; unset when it is in none.
     public var categoryID: Kernel.HabitCategoryID?
+    /// When it is due, for people: "3x per week".
     public var scheduleText: String
+    /// What the date comes to.
     public var status: HabitSquare
     /// Whether it is in the total of the date.
     public var counts: Bool
@@ -487,15 +556,19 @@ public struct TodayHabit: Sendable {
     public var value: Double
     /// Unset: one completion is enough.
     public var targetValue: Double?
+    /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
     public var unit: String
     /// Steps of the buttons that add to the value, by the size of the target; none without one.
     public var quickValues: [Double]
+    /// HH:MM by the user's clock; unset: it reminds of nothing.
     public var reminderTime: String?
     /// The reminder's time of today is over, and the habit is open.
     public var pastDue: Bool
-    /// As it is now.
+    /// The count of the present run in `streak_unit`, as it is now; 0 when none runs.
     public var currentStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitUnit
+    /// How many completions the date has.
     public var completions: Int32
     /// The newest of the date, to change or take back; unset without one.
     public var lastCompletion: HabitCompletion?
@@ -531,10 +604,13 @@ public struct TodayHabit: Sendable {
 
 /// A week of a weekly habit.
 public struct HabitWeekProgress: Sendable {
+    /// The first date of the week, by the user's first day of the week.
     public var from: Kernel.CalendarDate
+    /// The last date of the week.
     public var to: Kernel.CalendarDate
-    /// Dates that are done, of how many that it takes.
+    /// Dates of the week that are done.
     public var done: Int32
+    /// How many done dates keep the week.
     public var needed: Int32
     /// Dates that are skipped or paused: as good as done for keeping the week.
     public var excused: Int32
@@ -563,14 +639,15 @@ public struct GetHabitWidgetRequest: Sendable {
 }
 
 public struct GetHabitWidgetReply: Sendable {
+    /// The date that the user's clock shows.
     public var today: Kernel.CalendarDate
-    /// Small: "3/8 completed".
+    /// How much of today is done: the small widget shows "3/8 completed".
     public var progress: HabitsProgress?
-    /// Medium: four at most, what is open first.
+    /// For the medium widget: four habits at most, what is open first.
     public var list: [WidgetHabit]
-    /// Large: the whole day, in the order of the Today screen.
+    /// For the large widget: the whole day, in the order of the Today screen.
     public var habits: [WidgetHabit]
-    /// Large: the week of today, by the user's first day of the week.
+    /// For the large widget: the week of today, by the user's first day of the week.
     public var week: [WidgetDay]
 
     /// The given fields set, the others unset.
@@ -584,13 +661,21 @@ public struct GetHabitWidgetReply: Sendable {
 }
 
 public struct WidgetHabit: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// What the user calls the habit, 1 to 50 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// What the date comes to.
     public var status: HabitSquare
+    /// The sum of the values of the date.
     public var value: Double
+    /// What the values of the date must reach; unset: one completion is enough.
     public var targetValue: Double?
+    /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
     public var unit: String
 
     /// The given fields set, the others unset.
@@ -607,10 +692,13 @@ public struct WidgetHabit: Sendable {
 }
 
 public struct WidgetDay: Sendable {
+    /// The date, one of this week.
     public var date: Kernel.CalendarDate
+    /// Of `total`, the habits that are done.
     public var done: Int32
-    /// 0 for dates that are still to come.
+    /// Habits that were due and not excused; 0 for dates that are still to come.
     public var total: Int32
+    /// `done` of `total` in percent, rounded down; 0 when nothing is due.
     public var percent: Int32
 
     /// The given fields set, the others unset.
@@ -623,14 +711,19 @@ public struct WidgetDay: Sendable {
 }
 
 public struct HabitCompletion: Sendable {
+    /// Names the completion in the other routes.
     public var id: Kernel.CompletionID
+    /// The date that it counts for, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// How much was done, in the habit's unit; unset when it was done without a number.
     public var value: Double?
+    /// The user's own words, at most 100 characters; empty when there are none.
     public var note: String
-    /// great, good, okay or bad.
+    /// How it felt: great, good, okay or bad; unset when none was given.
     public var mood: String?
     /// When it was done; unset when only the date is known.
     public var doneAt: Kernel.Instant?
+    /// When it was recorded or changed last.
     public var updatedAt: Kernel.Instant?
     /// The photo of its date, which all completions of the date share (GetHabitPhoto has the links); unset without one.
     public var photoID: Kernel.HabitPhotoID?
@@ -675,6 +768,7 @@ public struct CheckHabitDateReply: Sendable {
 }
 
 public struct CompleteHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// Made by the client: the same one sent again changes nothing.
     public var id: Kernel.CompletionID?
@@ -684,8 +778,9 @@ public struct CompleteHabitRequest: Sendable {
     public var value: Double?
     /// Adds to the date's value, with or without a target; instead of `value`.
     public var increment: Double?
-    /// At most 100 characters.
+    /// The user's own words, at most 100 characters.
     public var note: String
+    /// How it felt: great, good, okay or bad.
     public var mood: String?
     /// When it was done, on that date by the user's clock; now, for a completion of today, when it is left out.
     public var doneAt: Kernel.Instant?
@@ -704,11 +799,17 @@ public struct CompleteHabitRequest: Sendable {
 }
 
 public struct UpdateCompletionRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// Which completion of the habit: an id from its list of completions.
     public var completionID: Kernel.CompletionID
+    /// How much was done, in the habit's unit. Unchanged when absent.
     public var value: Double?
+    /// At most 100 characters; an empty one removes it. Unchanged when absent.
     public var note: String?
+    /// How it felt. Unchanged when absent; `clear` removes it.
     public var mood: String?
+    /// When it was done, on the date of the completion by the user's clock. Unchanged when absent; `clear` removes it.
     public var doneAt: Kernel.Instant?
     /// Fields that are to be unset: value (of a habit without a target), mood, done_at.
     public var clear: [String]
@@ -726,7 +827,9 @@ public struct UpdateCompletionRequest: Sendable {
 }
 
 public struct DeleteCompletionRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
+    /// Which completion of the habit: an id from its list of completions.
     public var completionID: Kernel.CompletionID
 
     /// The given fields set, the others unset.
@@ -737,6 +840,7 @@ public struct DeleteCompletionRequest: Sendable {
 }
 
 public struct SkipHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// Today when it is left out.
     public var date: Kernel.CalendarDate?
@@ -749,6 +853,7 @@ public struct SkipHabitRequest: Sendable {
 }
 
 public struct UnskipHabitRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// Today when it is left out.
     public var date: Kernel.CalendarDate?
@@ -762,17 +867,25 @@ public struct UnskipHabitRequest: Sendable {
 
 /// What a change of a date came to: what the card and the head of the Today screen show next.
 public struct HabitEntryReply: Sendable {
+    /// The habit that it is about.
     public var habitID: Kernel.HabitID
+    /// The date that was changed.
     public var date: Kernel.CalendarDate
+    /// What the date comes to.
     public var status: HabitSquare
+    /// The sum of the values of the date.
     public var value: Double
+    /// What the values of the date must reach; unset: one completion is enough.
     public var targetValue: Double?
-    /// How many the date has.
+    /// How many completions the date has.
     public var completions: Int32
     /// The one that was recorded or changed; of a habit without a target the one that was updated. Unset when it added nothing, or was deleted.
     public var completion: HabitCompletion?
+    /// The count of the present run in `streak_unit`; 0 when none runs.
     public var currentStreak: Int32
+    /// What streaks count: days, or weeks of a weekly habit.
     public var streakUnit: HabitUnit
+    /// The longest run in the same unit, the present one included.
     public var longestStreak: Int32
     /// A celebrated count that this reached for the first time in its run.
     public var milestone: Int32?
@@ -803,9 +916,11 @@ public struct HabitEntryReply: Sendable {
 }
 
 public struct ListCompletionsRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -817,7 +932,9 @@ public struct ListCompletionsRequest: Sendable {
 }
 
 public struct ListCompletionsReply: Sendable {
+    /// The newest date first.
     public var completions: [CompletionEntry]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -829,7 +946,9 @@ public struct ListCompletionsReply: Sendable {
 
 /// A completion with what its date came to.
 public struct CompletionEntry: Sendable {
+    /// What was recorded.
     public var completion: HabitCompletion?
+    /// What the date comes to.
     public var status: HabitSquare
 
     /// The given fields set, the others unset.
@@ -840,9 +959,11 @@ public struct CompletionEntry: Sendable {
 }
 
 public struct ListHabitNotesRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// 20 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -854,7 +975,9 @@ public struct ListHabitNotesRequest: Sendable {
 }
 
 public struct ListHabitNotesReply: Sendable {
+    /// Completions that have a note, the newest date first.
     public var notes: [HabitCompletion]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -865,6 +988,7 @@ public struct ListHabitNotesReply: Sendable {
 }
 
 public struct GetHabitCalendarRequest: Sendable {
+    /// Which habit: an id from GET /api/habits.
     public var habitID: Kernel.HabitID
     /// YYYY-MM; the month of today when it is left out.
     public var month: String
@@ -877,6 +1001,7 @@ public struct GetHabitCalendarRequest: Sendable {
 }
 
 public struct HabitMonth: Sendable {
+    /// The month, YYYY-MM.
     public var month: String
     /// Oldest first, one for each date of the month.
     public var days: [HabitMonthDay]
@@ -892,11 +1017,15 @@ public struct HabitMonth: Sendable {
 }
 
 public struct HabitMonthDay: Sendable {
+    /// The date, one of the month.
     public var date: Kernel.CalendarDate
+    /// What the date comes to.
     public var status: HabitSquare
+    /// The sum of the values of the date.
     public var value: Double
-    /// As it was on that date.
+    /// What the values had to reach on that date; unset: one completion was enough.
     public var targetValue: Double?
+    /// How many completions the date has.
     public var completions: Int32
     /// The newest of the date, with its time, note and mood.
     public var lastCompletion: HabitCompletion?
@@ -913,10 +1042,11 @@ public struct HabitMonthDay: Sendable {
 }
 
 public struct GetHabitReply: Sendable {
+    /// What the habit is, and how its streak stands.
     public var habit: Habit?
-    /// Unset: none.
+    /// The category that it is in; unset when it is in none.
     public var category: HabitCategory?
-    /// Today's entry.
+    /// How it stands today.
     public var today: TodayHabit?
     /// What was done today, oldest first.
     public var completionsToday: [HabitCompletion]
@@ -924,10 +1054,13 @@ public struct GetHabitReply: Sendable {
     public var month: HabitMonth?
     /// Dates on which it was done, extra ones too.
     public var daysDone: Int32
+    /// Completions in all, as long as the habit has been there.
     public var totalCompletions: Int32
+    /// The sum of all their values, in the habit's unit.
     public var totalValue: Double
     /// Its longest run, in the unit of the present one; unset without any.
     public var bestRun: HabitBestRun?
+    /// Celebrated counts: those that were reached and the next one.
     public var milestones: HabitMilestones?
     /// Up to ten others of its category.
     public var related: [HabitItem]
@@ -949,11 +1082,15 @@ public struct GetHabitReply: Sendable {
 }
 
 public struct HabitBestRun: Sendable {
+    /// How many days or weeks it counts.
     public var count: Int32
+    /// What the counts are of: days, or weeks of a weekly habit.
     public var unit: HabitUnit
+    /// The first date that counts.
     public var from: Kernel.CalendarDate
+    /// The last date that counts.
     public var to: Kernel.CalendarDate
-    /// It is the present one.
+    /// Whether it is the present run.
     public var running: Bool
 
     /// The given fields set, the others unset.
@@ -968,11 +1105,13 @@ public struct HabitBestRun: Sendable {
 
 /// Celebrated counts (HA-11): 7, 30, 50, 100, 365 days, then each hundred; 4, 12, 26, 52 weeks, then each 52.
 public struct HabitMilestones: Sendable {
-    /// Newest first, 50 at most.
+    /// Celebrated counts that were reached, newest first; 50 at most.
     public var reached: [HabitMilestoneDate]
-    /// Of the present run.
+    /// The next celebrated count of the present run.
     public var next: Int32
+    /// How many days or weeks are left until `next`.
     public var left: Int32
+    /// What the counts are of: days, or weeks of a weekly habit.
     public var unit: HabitUnit
 
     /// The given fields set, the others unset.
@@ -985,8 +1124,11 @@ public struct HabitMilestones: Sendable {
 }
 
 public struct HabitMilestoneDate: Sendable {
+    /// The count that was reached.
     public var count: Int32
+    /// What the counts are of: days, or weeks of a weekly habit.
     public var unit: HabitUnit
+    /// The date that reached it.
     public var date: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
@@ -998,14 +1140,21 @@ public struct HabitMilestoneDate: Sendable {
 }
 
 public struct HabitCategory: Sendable {
+    /// Names the category in the other routes.
     public var id: Kernel.HabitCategoryID
+    /// What it is called, 1 to 30 characters.
     public var name: String
+    /// Its color, #RRGGBB.
     public var color: String
+    /// Name of one of the app's icons.
     public var icon: String
+    /// Its place in the list, from the top.
     public var order: Int32
     /// One of the user's own; the five of the start are not.
     public var isCustom: Bool
+    /// When it was created.
     public var createdAt: Kernel.Instant?
+    /// When it was changed last.
     public var updatedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -1026,7 +1175,9 @@ public struct ListHabitCategoriesRequest: Sendable {
 }
 
 public struct ListHabitCategoriesReply: Sendable {
+    /// All of them, in their order.
     public var categories: [HabitCategory]
+    /// Categories of the user's own, and how many the plan allows.
     public var ownCategories: PlanUse?
 
     /// The given fields set, the others unset.
@@ -1038,6 +1189,7 @@ public struct ListHabitCategoriesReply: Sendable {
 
 /// How many of what a plan allows.
 public struct PlanUse: Sendable {
+    /// How many the user has now.
     public var used: Int32
     /// Unset: as many as one likes.
     public var limit: Int32?
@@ -1056,6 +1208,7 @@ public struct CreateHabitCategoryRequest: Sendable {
     public var name: String
     /// One of the palette; others are for premium users.
     public var color: String?
+    /// Name of an icon: one of the choices; others are for premium users. The first choice when absent.
     public var icon: String?
 
     /// The given fields set, the others unset.
@@ -1068,9 +1221,13 @@ public struct CreateHabitCategoryRequest: Sendable {
 }
 
 public struct UpdateHabitCategoryRequest: Sendable {
+    /// Which category: an id from GET /api/habits/categories.
     public var categoryID: Kernel.HabitCategoryID
+    /// 1 to 30 characters, unlike any other category's, in whatever case. Unchanged when absent.
     public var name: String?
+    /// #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
     public var color: String?
+    /// Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
     public var icon: String?
 
     /// The given fields set, the others unset.
@@ -1083,6 +1240,7 @@ public struct UpdateHabitCategoryRequest: Sendable {
 }
 
 public struct DeleteHabitCategoryRequest: Sendable {
+    /// Which category: an id from GET /api/habits/categories.
     public var categoryID: Kernel.HabitCategoryID
 
     /// The given fields set, the others unset.
@@ -1092,6 +1250,7 @@ public struct DeleteHabitCategoryRequest: Sendable {
 }
 
 public struct DeleteHabitCategoryReply: Sendable {
+    /// The category that is deleted; its habits are in none now.
     public var categoryID: Kernel.HabitCategoryID
 
     /// The given fields set, the others unset.
@@ -1101,6 +1260,7 @@ public struct DeleteHabitCategoryReply: Sendable {
 }
 
 public struct ReorderHabitCategoriesRequest: Sendable {
+    /// Ids of categories from the top of the list; what is not named follows in the order it had.
     public var categoryIDs: [Kernel.HabitCategoryID]
 
     /// The given fields set, the others unset.
@@ -1114,15 +1274,19 @@ public struct GetHabitChoicesRequest: Sendable {
 }
 
 public struct GetHabitChoicesReply: Sendable {
+    /// The categories that a habit can be put in, in their order.
     public var categories: [HabitCategory]
-    /// The palette, #RRGGBB.
+    /// Colors that all users may choose, #RRGGBB, in the order to show them.
     public var colors: [String]
+    /// Names of icons that all users may choose, in the order to show them.
     public var icons: [String]
     /// Colors and icons beside the palette are allowed.
     public var customAppearance: Bool
     /// What a new habit's reminder is offered with, HH:MM; unset: the user has chosen none.
     public var reminderTime: String?
+    /// Active habits, and how many the plan allows.
     public var habits: PlanUse?
+    /// Categories of the user's own, and how many the plan allows.
     public var ownCategories: PlanUse?
     /// Reminders that come on one date.
     public var reminders: PlanUse?
@@ -1145,16 +1309,21 @@ public struct GetHabitSettingsRequest: Sendable {
 }
 
 public struct HabitAppSettings: Sendable {
-    /// light, dark or auto.
+    /// How the app looks: light, dark, or auto, which follows the device.
     public var theme: String
+    /// The color of buttons and marks in the app, #RRGGBB.
     public var accentColor: String
-    /// 0 = Sunday … 6.
+    /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it.
     public var firstDayOfWeek: Int32
+    /// Whether the app gives haptic feedback. Stored for the user's devices only.
     public var hapticFeedbackEnabled: Bool
+    /// Whether the app shows animations. Stored for the user's devices only.
     public var animationsEnabled: Bool
+    /// Whether the user has been through the app's introduction. Stored for the user's devices only.
     public var onboardingCompleted: Bool
     /// What new habits are offered for their reminder, HH:MM.
     public var dailyReminderTime: String?
+    /// When the user made a backup last; unset before the first.
     public var lastBackupAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -1171,13 +1340,19 @@ public struct HabitAppSettings: Sendable {
 }
 
 public struct UpdateHabitSettingsRequest: Sendable {
+    /// How the app looks; auto follows the device. Unchanged when absent.
     public var theme: String?
-    /// One of the palette; others are for premium users.
+    /// The color of buttons and marks in the app, #RRGGBB: one of the palette; others are for premium users. Unchanged when absent.
     public var accentColor: String?
+    /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it. Unchanged when absent.
     public var firstDayOfWeek: Int32?
+    /// Whether the app gives haptic feedback. Unchanged when absent.
     public var hapticFeedbackEnabled: Bool?
+    /// Whether the app shows animations. Unchanged when absent.
     public var animationsEnabled: Bool?
+    /// Whether the user has been through the app's introduction. Unchanged when absent.
     public var onboardingCompleted: Bool?
+    /// HH:MM: what new habits are offered for their reminder. Unchanged when absent; `clear` removes it.
     public var dailyReminderTime: String?
     /// Fields that are to be unset: daily_reminder_time.
     public var clear: [String]
@@ -1200,9 +1375,11 @@ public struct GetHabitProfileRequest: Sendable {
 }
 
 public struct GetHabitProfileReply: Sendable {
-    /// Those in the archive too.
+    /// All habits, those in the archive too.
     public var totalHabits: Int32
+    /// Habits that are not in the archive.
     public var activeHabits: Int32
+    /// Habits in the archive.
     public var archivedHabits: Int32
     /// The mean of the counts of active habits, a week as 7 days, rounded down (HA-16).
     public var averageStreak: Int32
@@ -1210,11 +1387,15 @@ public struct GetHabitProfileReply: Sendable {
     public var bestCurrentStreak: Int32
     /// Of active habits, over the last `completion_rate_days` dates: 30, and 7 without premium.
     public var completionRate: SuccessRate?
+    /// How many dates `completion_rate` is of: 30, and 7 without premium.
     public var completionRateDays: Int32
     /// Dates since the first habit began, that one and today included; 0 without habits.
     public var daysActive: Int32
+    /// Whether the user has premium now.
     public var premium: Bool
+    /// Active habits, and how many the plan allows.
     public var habits: PlanUse?
+    /// When the user made a backup last; unset before the first.
     public var lastBackupAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -1236,7 +1417,7 @@ public struct GetHabitProfileReply: Sendable {
 public struct SetDayNoteRequest: Sendable {
     /// Today when it is left out.
     public var date: Kernel.CalendarDate?
-    /// At most 500 characters.
+    /// What to note about the date, at most 500 characters; an empty one removes it.
     public var note: String
 
     /// The given fields set, the others unset.
@@ -1247,8 +1428,9 @@ public struct SetDayNoteRequest: Sendable {
 }
 
 public struct DayNote: Sendable {
+    /// The date that the note is about, by the user's clock.
     public var date: Kernel.CalendarDate
-    /// Empty: there is none.
+    /// What the user noted about it; empty when there is nothing.
     public var note: String
 
     /// The given fields set, the others unset.
@@ -1259,7 +1441,7 @@ public struct DayNote: Sendable {
 }
 
 public struct ClearHabitDataRequest: Sendable {
-    /// Of the first step.
+    /// The token that the first step gave; absent for that one.
     public var token: String
 
     /// The given fields set, the others unset.
@@ -1269,13 +1451,15 @@ public struct ClearHabitDataRequest: Sendable {
 }
 
 public struct ClearHabitDataReply: Sendable {
-    /// Everything is deleted.
+    /// Whether everything is deleted; false after the first step.
     public var deleted: Bool
     /// Of the first step: what the second sends.
     public var token: String?
+    /// Until when the token is valid: 10 minutes. Set with it.
     public var tokenExpiresAt: Kernel.Instant?
-    /// What is deleted by it, or was.
+    /// How many habits are deleted by it, or were.
     public var habits: Int32
+    /// How many completions are deleted by it, or were.
     public var completions: Int64
 
     /// The given fields set, the others unset.

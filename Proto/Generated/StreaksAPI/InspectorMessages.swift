@@ -130,9 +130,11 @@ public enum DayVerdict: Wire.OpenEnum {
 }
 
 public struct ListUserStreaksRequest: Sendable {
+    /// Whose streaks: a user's id.
     public var userID: Kernel.UserID
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -144,7 +146,9 @@ public struct ListUserStreaksRequest: Sendable {
 }
 
 public struct ListUserStreaksReply: Sendable {
+    /// The one that was begun last comes first.
     public var streaks: [InspectedStreak]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -156,24 +160,33 @@ public struct ListUserStreaksReply: Sendable {
 
 /// A streak as its row stands: as of the last time that it was settled.
 public struct InspectedStreak: Sendable {
+    /// Names the streak.
     public var streakID: Kernel.StreakID
-    /// mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating, team or habit.
+    /// What kind of streak: mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating, team or habit.
     public var type: String
+    /// Whether it runs, is broken, or has ended for good.
     public var status: StreakStatus
+    /// The count as of `settled_at`, in dates or, for a weekly habit, in weeks.
     public var currentCount: Int32
+    /// The highest count that it ever had, in the same unit.
     public var longestCount: Int32
     /// Who are members now.
     public var members: [InspectedMember]
+    /// When the streak was begun.
     public var startedAt: Kernel.Instant?
+    /// The newest date that was completed; unset before the first.
     public var lastCompletedDate: Kernel.CalendarDate?
     /// The earliest date that can still be completed; unset unless the streak runs.
     public var openDate: Kernel.CalendarDate?
     /// When that date is over for everyone.
     public var deadlineAt: Kernel.Instant?
+    /// When it broke; unset unless it is broken.
     public var brokenAt: Kernel.Instant?
     /// The member who missed; unset when several did.
     public var brokenBy: Kernel.UserID?
+    /// When it ended for good; unset while it has not.
     public var endedAt: Kernel.Instant?
+    /// The instant up to which its row is settled.
     public var settledAt: Kernel.Instant?
     /// When it is to be settled next; unset while nothing can happen by itself.
     public var nextDue: Kernel.Instant?
@@ -199,6 +212,7 @@ public struct InspectedStreak: Sendable {
 }
 
 public struct InspectedMember: Sendable {
+    /// The member's id.
     public var userID: Kernel.UserID
     /// Empty when the account is deleted or not known yet.
     public var username: String
@@ -214,9 +228,11 @@ public struct InspectedMember: Sendable {
 }
 
 public struct InspectStreakRequest: Sendable {
+    /// Which streak: an id from the user's list.
     public var streakID: Kernel.StreakID
     /// How many dates; 60 when absent, above 366 is taken as 366.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -228,11 +244,13 @@ public struct InspectStreakRequest: Sendable {
 }
 
 public struct InspectStreakReply: Sendable {
+    /// The streak as its row stands.
     public var streak: InspectedStreak?
     /// The count of the fold now; another than the row's when a date waits to be settled.
     public var countNow: Int32
     /// The newest first; dates that nothing is known of are absent. Of a week that is judged as a whole the last date carries the verdict.
     public var days: [InspectedDay]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -245,9 +263,11 @@ public struct InspectStreakReply: Sendable {
 }
 
 public struct InspectedDay: Sendable {
+    /// The date that was judged.
     public var date: Kernel.CalendarDate
+    /// What the date came to.
     public var verdict: DayVerdict
-    /// The reason in a sentence.
+    /// Why, in one sentence in English.
     public var reason: String
     /// In the order in which they were received.
     public var contributions: [InspectedContribution]
@@ -265,7 +285,9 @@ public struct InspectedDay: Sendable {
 }
 
 public struct InspectedContribution: Sendable {
+    /// The member who contributed.
     public var userID: Kernel.UserID
+    /// When the server received it: this decides the date.
     public var receivedAt: Kernel.Instant?
     /// When it was written to the ledger: later than `received_at` after a crash.
     public var recordedAt: Kernel.Instant?
@@ -280,8 +302,9 @@ public struct InspectedContribution: Sendable {
 
 /// Something that the streak has emitted, or will when it is settled.
 public struct InspectedEvent: Sendable {
-    /// Unique within the streak.
+    /// Names the event; unique within the streak.
     public var key: String
+    /// What happened, in one sentence in English.
     public var text: String
 
     /// The given fields set, the others unset.

@@ -3,7 +3,7 @@
 public import Kernel
 
 public struct GetLeaderboardRequest: Sendable {
-    /// friends when absent.
+    /// Who is compared: friends (when absent), all users, or the members of a circle.
     public var scope: String?
     /// Of scope circle: a circle of the caller's.
     public var circleID: Kernel.CircleID?
@@ -19,8 +19,9 @@ public struct GetLeaderboardRequest: Sendable {
 }
 
 public struct GetTypedLeaderboardRequest: Sendable {
+    /// Which of the typed streaks.
     public var type: String
-    /// friends when absent.
+    /// Who is compared: friends (when absent), all users, or the members of a circle.
     public var scope: String?
     /// Of scope circle: a circle of the caller's.
     public var circleID: Kernel.CircleID?
@@ -37,6 +38,7 @@ public struct GetTypedLeaderboardRequest: Sendable {
 }
 
 public struct GetLeaderboardReply: Sendable {
+    /// The list and the caller's own place.
     public var data: Leaderboard?
 
     /// The given fields set, the others unset.
@@ -47,7 +49,7 @@ public struct GetLeaderboardReply: Sendable {
 
 /// A leaderboard as its reader sees it.
 public struct Leaderboard: Sendable {
-    /// The best first.
+    /// Places on the list, the best first.
     public var leaderboard: [LeaderboardEntry]
     /// The caller's own rank, also when it is beyond the list; unset while the caller has no running streak of at least 1.
     public var userRank: Int32?
@@ -72,15 +74,21 @@ public struct Leaderboard: Sendable {
 }
 
 public struct LeaderboardEntry: Sendable {
+    /// The place, from 1. Numbers may be missing: users whom a block hides keep theirs.
     public var rank: Int32
+    /// Whose entry it is.
     public var userID: Kernel.UserID
+    /// The user's present username.
     public var username: String
+    /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String?
+    /// The count of the user's running streak, in days, at least 1.
     public var currentStreak: Int32
+    /// The highest count that the user's streak ever had, in days.
     public var longestStreak: Int32
     /// The badge of the longest streak that the user ever had.
     public var badge: String?
-    /// orange, gold, diamond or rainbow.
+    /// The colour of the user's flame: orange, gold, diamond or rainbow.
     public var flameColor: String
     /// Whether it is the caller's own.
     public var isCurrentUser: Bool

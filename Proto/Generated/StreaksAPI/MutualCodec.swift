@@ -424,18 +424,21 @@ extension PlanContributionRequest: Wire.CMessage {
         self.streakIDs = r.ids(1)
         self.receivedAt = r.instant(2)
         self.capturedAt = r.instant(3)
+        self.promptID = r.optionalString(4)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
         w.ids(1, self.streakIDs)
         w.instant(2, self.receivedAt)
         w.instant(3, self.capturedAt)
+        w.optionalString(4, self.promptID)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
         violations.items(self.streakIDs.count, max: 500, at: path, "streak_ids")
         for (index, value) in self.streakIDs.enumerated() { violations.id(value, at: path, "streak_ids", index: index) }
         if self.receivedAt == nil { violations.required(at: path, "received_at") }
+        if let value = self.promptID { violations.length(value, max: 100, at: path, "prompt_id") }
     }
 }
 

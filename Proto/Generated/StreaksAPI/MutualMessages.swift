@@ -150,6 +150,7 @@ public struct ListStreaksRequest: Sendable {
 }
 
 public struct ListStreaksReply: Sendable {
+    /// The user's streaks with friends that run.
     public var streaks: [StreakItem]
 
     /// The given fields set, the others unset.
@@ -160,14 +161,21 @@ public struct ListStreaksReply: Sendable {
 
 /// A mutual streak as one of its two members sees it (MS-4).
 public struct StreakItem: Sendable {
+    /// Names the streak in the other routes.
     public var id: Kernel.StreakID
+    /// The other member.
     public var friend: CommonAPI.UserSummary?
+    /// Whether it runs, is broken, or has ended with the friendship or an account.
     public var status: StreakStatus
+    /// Dates in a row that both have posted for; of a broken streak, the count that a recovery would bring back.
     public var currentCount: Int32
+    /// The highest count that the streak ever had.
     public var longestCount: Int32
     /// The last date both posted, YYYY-MM-DD; unset before the first.
     public var lastCompletedDate: Kernel.CalendarDate?
+    /// You have posted for your own today.
     public var youPostedToday: Bool
+    /// The friend has posted for their own today.
     public var friendPostedToday: Bool
     /// The count is above 0, less than 6 h are left, a member has not posted, and no cover keeps the date.
     public var atRisk: Bool
@@ -175,9 +183,11 @@ public struct StreakItem: Sendable {
     public var deadlineAt: Kernel.Instant?
     /// Unset unless the streak is active.
     public var statusPill: StatusPill?
+    /// When the streak began: when the friendship was accepted, or it was started anew.
     public var startedAt: Kernel.Instant?
     /// The member who missed the date; unset when both did, or none (MS-3).
     public var brokenByUserID: Kernel.UserID?
+    /// When it broke; unset unless the streak is broken.
     public var brokenAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -204,6 +214,7 @@ public struct ListSampleStreaksRequest: Sendable {
 }
 
 public struct ListSampleStreaksReply: Sendable {
+    /// Made-up streaks that show what the app is about.
     public var streaks: [SampleStreak]
 
     /// The given fields set, the others unset.
@@ -214,13 +225,15 @@ public struct ListSampleStreaksReply: Sendable {
 
 /// A sample as one of its two members would see it; its ids belong to no user and no streak.
 public struct SampleStreak: Sendable {
+    /// The streak as its list shows it.
     public var streak: StreakItem?
     /// The last 90 dates, oldest first.
     public var calendar: [CalendarDay]
     /// Recovery tokens used in this run.
     public var recoveries: Int32
-    /// The next count that is celebrated, and how many dates are left (MS-6).
+    /// The next count that is celebrated.
     public var nextMilestone: Int32
+    /// Dates that are left until `next_milestone`.
     public var daysToNextMilestone: Int32
 
     /// The given fields set, the others unset.
@@ -234,6 +247,7 @@ public struct SampleStreak: Sendable {
 }
 
 public struct GetStreakRequest: Sendable {
+    /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
     public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
@@ -243,6 +257,7 @@ public struct GetStreakRequest: Sendable {
 }
 
 public struct StreakDetail: Sendable {
+    /// The streak as the list shows it.
     public var streak: StreakItem?
     /// The last 90 dates of the reader's calendar, oldest first.
     public var calendar: [CalendarDay]
@@ -250,8 +265,9 @@ public struct StreakDetail: Sendable {
     public var recoveries: Int32
     /// Snaps by both in all.
     public var photoCount: Int32
-    /// The next count that is celebrated, and how many dates are left (MS-6).
+    /// The next count that is celebrated.
     public var nextMilestone: Int32
+    /// Dates that are left until `next_milestone`.
     public var daysToNextMilestone: Int32
     /// Whether today's photos could be asked for. When false, the three fields below say nothing: show what else is here, ask again.
     public var snapsAvailable: Bool
@@ -302,15 +318,23 @@ public struct StreakRecovery: Sendable {
 
 /// A photo as media shows it.
 public struct StreakSnap: Sendable {
+    /// Names the photo, as in the feed.
     public var id: Kernel.SnapID
+    /// Its author.
     public var userID: Kernel.UserID
-    /// Signed, valid for 24 h.
+    /// The photo, at most 2048 px on its longer side; signed, valid for 24 h.
     public var photoURL: String
+    /// 300 × 300 px; signed, valid for 24 h.
     public var thumbnailURL: String
+    /// Of the photo behind `photo_url`, in pixels.
     public var width: Int32
+    /// Of the photo behind `photo_url`, in pixels.
     public var height: Int32
+    /// What its author wrote to it; unset when there is none.
     public var caption: String?
+    /// When it was taken by the client's clock, as far as that is believed; never after `posted_at`.
     public var capturedAt: Kernel.Instant?
+    /// When the server received it.
     public var postedAt: Kernel.Instant?
     /// Captured inside the window, give or take 30 min (PW-3).
     public var onTime: Bool
@@ -331,12 +355,13 @@ public struct StreakSnap: Sendable {
 }
 
 public struct CalendarDay: Sendable {
-    /// YYYY-MM-DD.
+    /// The date, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
+    /// What the date looks like to the reader.
     public var mark: CalendarMark
     /// You have posted for it. Also set for dates that are marked broken or recovered.
     public var completed: Bool
-    /// The friend has.
+    /// The friend has posted for it.
     public var partnerCompleted: Bool
 
     /// The given fields set, the others unset.
@@ -349,6 +374,7 @@ public struct CalendarDay: Sendable {
 }
 
 public struct GetCalendarRequest: Sendable {
+    /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
     public var streakID: Kernel.StreakID
     /// YYYY-MM; by default the present month of the reader's clock.
     public var month: String?
@@ -361,8 +387,9 @@ public struct GetCalendarRequest: Sendable {
 }
 
 public struct MonthCalendar: Sendable {
+    /// The streak whose calendar it is.
     public var streakID: Kernel.StreakID
-    /// YYYY-MM.
+    /// The month, YYYY-MM.
     public var month: String
     /// Every date of the month, in order; those before the start and those to come are marked none.
     public var days: [CalendarDay]
@@ -399,6 +426,7 @@ public struct StartStreakReply: Sendable {
 }
 
 public struct RecoverRequest: Sendable {
+    /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
     public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
@@ -511,13 +539,16 @@ public struct PlanContributionRequest: Sendable {
     public var receivedAt: Kernel.Instant?
     /// What the client's clock said (SD-2).
     public var capturedAt: Kernel.Instant?
+    /// The prompt that the snap answers (PW-1): one that does not exist is a VALIDATION_ERROR.
+    public var promptID: String?
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, streakIDs: [Kernel.StreakID] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, streakIDs: [Kernel.StreakID] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil, promptID: String? = nil) {
         self.userID = userID
         self.streakIDs = streakIDs
         self.receivedAt = receivedAt
         self.capturedAt = capturedAt
+        self.promptID = promptID
     }
 }
 
@@ -682,8 +713,9 @@ public struct GetMembershipRequest: Sendable {
 public struct GetMembershipReply: Sendable {
     /// The other member; unset when there is no such streak, or the user is no member of it.
     public var friendID: Kernel.UserID?
-    /// The earliest date that is not over for the streak: not over for both (SD-4), YYYY-MM-DD. Set for members, also when the streak has
-    /// ended: its last dates are over no earlier for that. Never moves back.
+    /// The earliest date that is not open to who has not posted for it, YYYY-MM-DD: not over for both (SD-4). Set for members, also when the
+    /// streak has ended: its last dates are over no earlier for that. Once the friendship has ended it stays where it was: what was not open to
+    /// a member by then stays closed (PH-4). Never moves back.
     public var openFrom: Kernel.CalendarDate?
 
     /// The given fields set, the others unset.

@@ -51,6 +51,7 @@ public enum OutageStatus: Wire.OpenEnum {
 public struct ListOutagesRequest: Sendable {
     /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -61,7 +62,9 @@ public struct ListOutagesRequest: Sendable {
 }
 
 public struct ListOutagesReply: Sendable {
+    /// The outage that began last comes first.
     public var outages: [Outage]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -72,11 +75,15 @@ public struct ListOutagesReply: Sendable {
 }
 
 public struct Outage: Sendable {
+    /// Names the outage.
     public var outageID: Kernel.OutageID
+    /// When the service could no longer be reached.
     public var from: Kernel.Instant?
+    /// When it could be reached again.
     public var until: Kernel.Instant?
     /// Empty when none was given.
     public var reason: String
+    /// How far it has been carried out.
     public var status: OutageStatus
     /// Streaks that were settled anew because of it.
     public var settledStreaks: Int32
@@ -93,9 +100,11 @@ public struct Outage: Sendable {
 }
 
 public struct DeclareOutageRequest: Sendable {
+    /// When the service could no longer be reached; also long ago.
     public var from: Kernel.Instant?
     /// Later than `from`, at most 14 days.
     public var until: Kernel.Instant?
+    /// What happened, in the operator's words, at most 500 characters.
     public var reason: String
 
     /// The given fields set, the others unset.
@@ -107,6 +116,7 @@ public struct DeclareOutageRequest: Sendable {
 }
 
 public struct DeclareOutageReply: Sendable {
+    /// The outage as it is declared now.
     public var outage: Outage?
     /// False when the same outage was declared before: nothing has changed.
     public var isNew: Bool

@@ -60,8 +60,9 @@ public struct ListPowerUpsRequest: Sendable {
 public struct ListPowerUpsReply: Sendable {
     /// Every good there is, in the order to show them.
     public var held: [HeldPowerUp]
+    /// What waits or holds now: insurances, shields, boosters, double days.
     public var active: [UsedPowerUp]
-    /// Newest first.
+    /// What has helped, came back or is over, newest first.
     public var used: [UsedPowerUp]
 
     /// The given fields set, the others unset.
@@ -73,9 +74,11 @@ public struct ListPowerUpsReply: Sendable {
 }
 
 public struct HeldPowerUp: Sendable {
-    /// freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
+    /// Which good: freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
     public var good: String
+    /// The good's name, to show.
     public var title: String
+    /// What it does, in one sentence to show.
     public var description: String
     /// How many wait in stock. Freezes in hand and shields that protect are not counted: the check-in status and active show them.
     public var count: Int32
@@ -94,8 +97,11 @@ public struct HeldPowerUp: Sendable {
 }
 
 public struct UsedPowerUp: Sendable {
+    /// Names this use of a good.
     public var id: Kernel.OperationID
+    /// Which good: freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
     public var good: String
+    /// Whether it still holds, has helped, came back or is over.
     public var state: PowerUpState
     /// check_in or one of the typed streaks; unset for what belongs to no streak.
     public var type: String?
@@ -107,7 +113,7 @@ public struct UsedPowerUp: Sendable {
     public var until: Kernel.Instant?
     /// The date that it kept; unset until it has.
     public var helpedOn: Kernel.CalendarDate?
-    /// When it came back.
+    /// When it came back to the user; unset unless it did.
     public var returnedAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -125,6 +131,7 @@ public struct UsedPowerUp: Sendable {
 }
 
 public struct UsePowerUpRequest: Sendable {
+    /// Which good to use: one that waits in stock.
     public var good: String
     /// Which streak: check_in or a typed one. Needed for insurance (a typed one), restore and time machine.
     public var type: String?
@@ -140,8 +147,9 @@ public struct UsePowerUpRequest: Sendable {
 }
 
 public struct UsePowerUpReply: Sendable {
+    /// What was used, as it holds now.
     public var powerUp: UsedPowerUp?
-    /// How many are left.
+    /// How many of the good are left in stock.
     public var left: Int32
     /// The streak's count now; unset for what belongs to no streak.
     public var currentStreak: Int32?
@@ -161,8 +169,9 @@ public struct BuyBoosterRequest: Sendable {
 public struct BuyBoosterReply: Sendable {
     /// How many boosters the user holds now.
     public var held: Int32
-    /// What it cost.
+    /// What it cost, in experience points.
     public var xpSpent: Int32
+    /// Experience points that can still be spent.
     public var xpLeft: Int64
 
     /// The given fields set, the others unset.

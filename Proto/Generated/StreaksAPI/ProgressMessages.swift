@@ -10,6 +10,7 @@ public struct GetAchievementsRequest: Sendable {
 public struct GetAchievementsReply: Sendable {
     /// All of them, in the order to show them.
     public var achievements: [Achievement]
+    /// How many of them the user has earned.
     public var earnedCount: Int32
 
     /// The given fields set, the others unset.
@@ -20,18 +21,21 @@ public struct GetAchievementsReply: Sendable {
 }
 
 public struct Achievement: Sendable {
-    /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
+    /// Names the achievement: 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
     public var id: String
+    /// The achievement's name, to show.
     public var name: String
-    /// What earns it.
+    /// What earns it, in one sentence to show.
     public var description: String
-    /// bronze, silver, gold, shield or camera: how its badge looks.
+    /// How its badge looks: bronze, silver, gold, shield or camera.
     public var badge: String
+    /// Whether the user has earned it.
     public var earned: Bool
-    /// Unset until it is earned.
+    /// When it was earned; unset until then.
     public var earnedAt: Kernel.Instant?
     /// How far the user is, at most `target`; once earned, `target`.
     public var progress: Int32
+    /// What `progress` must reach to earn it.
     public var target: Int32
 
     /// The given fields set, the others unset.
@@ -53,23 +57,27 @@ public struct GetStatsRequest: Sendable {
 
 /// One user's numbers. They count mutual streaks only. A year means the last 365 dates of the reader's clock.
 public struct UserStats: Sendable {
+    /// Streaks with friends that run now.
     public var totalActiveStreaks: Int32
-    /// The longest there ever was, and the longest that runs.
+    /// The highest count that any of the user's streaks with friends ever had.
     public var longestStreak: Int32
+    /// The highest count of the streaks that run now; 0 when none does.
     public var longestActiveStreak: Int32
     /// Snaps posted; one photo to several streaks is one.
     public var totalPhotos: Int32
     /// Dates that both have posted for, added up over all streaks.
     public var completedDates: Int32
-    /// Streaks ever begun.
+    /// Streaks with friends that were ever begun.
     public var totalStreaks: Int32
-    /// Those that broke, also when they have ended since, and of them those that this user alone broke. One that was restored is no break.
+    /// Those that broke, also when they have ended since. One that was restored is no break.
     public var brokenStreaks: Int32
+    /// Of `broken_streaks`, those that this user alone broke.
     public var brokenByYou: Int32
     /// Recovery tokens spent and not given back.
     public var recoveriesUsed: Int32
-    /// Snaps inside their window (PW-3), and their share of all whose time is known, in percent, rounded down; unset before the first.
+    /// Snaps inside their window.
     public var onTimePhotos: Int32
+    /// `on_time_photos` of all photos whose time is known, in percent, rounded down; unset before the first.
     public var onTimePercent: Int32?
     /// Dates of the last year with a snap of the user's.
     public var postedDatesInYear: Int32
@@ -98,7 +106,7 @@ public struct UserStats: Sendable {
 }
 
 public struct WeekdayCount: Sendable {
-    /// 1 = Monday … 7 = Sunday.
+    /// Which weekday: 1 = Monday … 7 = Sunday.
     public var weekday: Int32
     /// Dates of the last year with a snap of the user's.
     public var postedDates: Int32
@@ -128,8 +136,9 @@ public struct YearCalendar: Sendable {
     public var year: Int32
     /// Every date of the year, or every one that was asked for, in order.
     public var days: [YearDay]
-    /// How many dates have a snap of yours, and how many a completed streak.
+    /// Dates with a snap of yours.
     public var postedDates: Int32
+    /// Dates on which at least one streak was completed.
     public var completedDates: Int32
     /// The most streaks completed on one date: what the darkest cell stands for.
     public var mostCompleted: Int32
@@ -145,11 +154,11 @@ public struct YearCalendar: Sendable {
 }
 
 public struct YearDay: Sendable {
-    /// YYYY-MM-DD.
+    /// The date, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
     /// In how many streaks you have posted for it.
     public var posted: Int32
-    /// In how many both have.
+    /// In how many streaks both have posted for it.
     public var completed: Int32
 
     /// The given fields set, the others unset.
@@ -161,6 +170,7 @@ public struct YearDay: Sendable {
 }
 
 public struct GetMilestoneDataRequest: Sendable {
+    /// Which streak of the user's, of whatever kind.
     public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
@@ -171,32 +181,39 @@ public struct GetMilestoneDataRequest: Sendable {
 
 /// The parts of a milestone card of 1080 × 1920 px.
 public struct MilestoneData: Sendable {
+    /// The streak that the card is about.
     public var streakID: Kernel.StreakID
     /// The number on the card.
     public var currentCount: Int32
+    /// The highest count that the streak ever had.
     public var longestCount: Int32
     /// The highest celebrated count that was reached; 0 before the first (MS-6). Cards are made of it.
     public var milestone: Int32
     /// Every celebrated count that was reached, the smallest first.
     public var reached: [MilestoneMark]
-    /// The next one, and how many dates are left.
+    /// The next celebrated count.
     public var nextMilestone: Int32
+    /// Dates that are left until `next_milestone`.
     public var daysToNextMilestone: Int32
+    /// The user who asks.
     public var you: CommonAPI.UserSummary?
     /// The other one of a mutual streak; unset for streaks of one person, and of a circle: its other members have a part in no card.
     public var friend: CommonAPI.UserSummary?
-    /// First and last date of the run, YYYY-MM-DD; unset before the first.
+    /// The first counted date of the run, YYYY-MM-DD; unset before the first.
     public var fromDate: Kernel.CalendarDate?
+    /// The last counted date of the run, YYYY-MM-DD; unset before the first.
     public var toDate: Kernel.CalendarDate?
+    /// What the card says.
     public var text: CardText?
     /// The four backgrounds there are, in the order to offer them: that of the streak's kind first.
     public var styles: [CardStyle]
-    /// The card of the highest milestone in the first style, and its public page to copy (MC-2). All unset before the first milestone, and
-    /// when media could not be asked; the page also while a member has withdrawn it.
+    /// Names the card of the highest milestone in the first style. Unset before the first milestone, and when media could not be asked.
     public var milestoneID: Kernel.MilestoneCardID?
+    /// The PNG of that card; signed, valid for 24 h. Unset like `milestone_id`.
     public var imageURL: String?
+    /// The public page of that card; unset like `milestone_id`, and while a member has withdrawn it.
     public var shareURL: String?
-    /// mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating or team.
+    /// What kind of streak: mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating or team.
     public var type: String
 
     /// The given fields set, the others unset.
@@ -222,6 +239,7 @@ public struct MilestoneData: Sendable {
 }
 
 public struct MilestoneMark: Sendable {
+    /// The celebrated count.
     public var count: Int32
     /// The date that made it, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
@@ -235,14 +253,15 @@ public struct MilestoneMark: Sendable {
 
 /// What a card says, from top to bottom.
 public struct CardText: Sendable {
-    /// That of the kind.
+    /// The emoji of the streak's kind.
     public var emoji: String
-    /// Below the number.
+    /// What stands below the number.
     public var title: String
     /// `@you & @friend`; a user who may not be seen is left out.
     public var names: String
-    /// `Jan 5 – Mar 9, 2026`; empty before the first date.
+    /// When it was: `Jan 5 – Mar 9, 2026`; empty before the first date.
     public var dates: String
+    /// The app's name at the foot of the card.
     public var watermark: String
     /// One sentence to share with it.
     public var share: String
@@ -266,10 +285,13 @@ public struct CardText: Sendable {
 
 /// A gradient from the top to the bottom, and the colour of letters on it; `#RRGGBB`.
 public struct CardStyle: Sendable {
-    /// orange, purple, green or dark.
+    /// Names the style: orange, purple, green or dark.
     public var name: String
+    /// The colour at the top.
     public var fromColor: String
+    /// The colour at the bottom.
     public var toColor: String
+    /// The colour of the letters.
     public var textColor: String
 
     /// The given fields set, the others unset.

@@ -72,13 +72,17 @@ public struct GetTodaysPromptRequest: Sendable {
 }
 
 public struct TodaysPrompt: Sendable {
-    /// `food-01` … `activity-21`; `custom-1` … `custom-30` for a streak's own.
+    /// Names the prompt: `food-01` … `activity-21`; `custom-1` … `custom-30` for a streak's own.
     public var id: String
+    /// What to take a photo of, to show.
     public var text: String
+    /// What kind of prompt it is; `custom` for a streak's own.
     public var category: PromptCategory
+    /// One emoji to show beside the text.
     public var emoji: String
     /// The UTC date it is for, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
+    /// The user's snap window: the one that is open, else the next.
     public var window: SnapWindow?
 
     /// The given fields set, the others unset.
@@ -93,6 +97,7 @@ public struct TodaysPrompt: Sendable {
 }
 
 public struct GetStreakPromptsRequest: Sendable {
+    /// Which streak with a friend: an id from GET /api/streaks.
     public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
@@ -102,6 +107,7 @@ public struct GetStreakPromptsRequest: Sendable {
 }
 
 public struct SetStreakPromptsRequest: Sendable {
+    /// Which streak with a friend: an id from GET /api/streaks.
     public var streakID: Kernel.StreakID
     /// At least one. One is shown a UTC date, in this order, from the first again after the last.
     public var prompts: [CustomPrompt]
@@ -114,6 +120,7 @@ public struct SetStreakPromptsRequest: Sendable {
 }
 
 public struct ClearStreakPromptsRequest: Sendable {
+    /// Which streak with a friend: an id from GET /api/streaks.
     public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
@@ -124,7 +131,7 @@ public struct ClearStreakPromptsRequest: Sendable {
 
 /// A prompt of a member's own writing.
 public struct CustomPrompt: Sendable {
-    /// One line, not blank.
+    /// What to take a photo of: one line, not blank, at most 120 characters.
     public var text: String
     /// One emoji; 📸 is shown when it is unset.
     public var emoji: String?
@@ -137,13 +144,15 @@ public struct CustomPrompt: Sendable {
 }
 
 public struct StreakPrompts: Sendable {
+    /// The streak that the prompts are of.
     public var streakID: Kernel.StreakID
     /// In the order of rotation; empty when none are set.
     public var prompts: [CustomPrompt]
     /// Whether they are shown: only while the member who set them is on a premium plan.
     public var active: Bool
-    /// Unset when none are set.
+    /// The member who set them; unset when none are.
     public var setByUserID: Kernel.UserID?
+    /// When they were set; unset when none are.
     public var setAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
@@ -158,8 +167,11 @@ public struct StreakPrompts: Sendable {
 
 /// The two hours in which a snap is on time (PW-2).
 public struct SnapWindow: Sendable {
+    /// When it opens.
     public var opensAt: Kernel.Instant?
+    /// When it closes: two hours later.
     public var closesAt: Kernel.Instant?
+    /// Whether it is open now.
     public var isOpen: Bool
     /// Seconds until it closes while open, until it opens otherwise.
     public var secondsLeft: Int32

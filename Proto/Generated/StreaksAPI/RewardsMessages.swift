@@ -53,6 +53,7 @@ public struct GetBadgesRequest: Sendable {
 public struct GetBadgesReply: Sendable {
     /// All of them, in the order to show them.
     public var badges: [BadgeItem]
+    /// How many of them the user has earned.
     public var earnedCount: Int32
 
     /// The given fields set, the others unset.
@@ -63,18 +64,23 @@ public struct GetBadgesReply: Sendable {
 }
 
 public struct BadgeItem: Sendable {
+    /// Names the badge, as replies about check-ins do.
     public var id: String
+    /// The badge's name, to show.
     public var title: String
-    /// What earns it.
+    /// What earns it, in a few words to show.
     public var description: String
+    /// Its emoji.
     public var icon: String
-    /// starter, intermediate, advanced, expert, legendary or special.
+    /// How hard it is to earn: starter, intermediate, advanced, expert, legendary or special.
     public var tier: String
+    /// Whether the user has earned it.
     public var earned: Bool
-    /// Unset until it is earned.
+    /// When it was earned; unset until then.
     public var earnedAt: Kernel.Instant?
     /// How far the user is, at most `target`; once earned, `target`.
     public var progress: Int32
+    /// What `progress` must reach to earn it.
     public var target: Int32
 
     /// The given fields set, the others unset.
@@ -92,7 +98,7 @@ public struct BadgeItem: Sendable {
 }
 
 public struct CelebrateMilestoneRequest: Sendable {
-    /// day_3, day_7, …
+    /// Which milestone was shown: day_3, day_7, …
     public var milestoneType: String
 
     /// The given fields set, the others unset.
@@ -102,6 +108,7 @@ public struct CelebrateMilestoneRequest: Sendable {
 }
 
 public struct CelebrateMilestoneReply: Sendable {
+    /// The milestone that was celebrated.
     public var milestoneType: String
     /// When it was celebrated first.
     public var celebratedAt: Kernel.Instant?
@@ -134,14 +141,18 @@ public struct GetUnlocksReply: Sendable {
 }
 
 public struct UnlockItem: Sendable {
+    /// Names the unlock, as replies about check-ins do.
     public var id: String
+    /// The unlock's name, to show.
     public var title: String
     /// The check-in count that opens it.
     public var daysRequired: Int32
-    /// cosmetic, badge, flame: shown to others; feature: opened by the app, nothing refuses who does not have it; benefit: the service acts.
+    /// What it does. cosmetic, badge, flame: shown to others; feature: opened by the app, nothing refuses who does not have it; benefit: the
+    /// service acts.
     public var effect: String
+    /// Whether the user has earned it.
     public var earned: Bool
-    /// Unset until it is earned.
+    /// When it was earned; unset until then.
     public var earnedAt: Kernel.Instant?
     /// Whether it can be switched off and on.
     public var switchable: Bool
@@ -167,9 +178,11 @@ public struct ShownRewards: Sendable {
     public var badge: String?
     /// Unlocked badges: streak_superstar, hundred_club, hall_of_fame.
     public var titles: [String]
+    /// Whether the user's picture has a golden frame.
     public var goldFrame: Bool
+    /// Whether a crown is beside the user's name.
     public var crown: Bool
-    /// orange, gold, diamond or rainbow.
+    /// The colour of the user's flame: orange, gold, diamond or rainbow.
     public var flame: String
 
     /// The given fields set, the others unset.
@@ -183,7 +196,9 @@ public struct ShownRewards: Sendable {
 }
 
 public struct SetUnlockRequest: Sendable {
+    /// Which unlock: an id from GET /api/mobile/unlocks; one that is earned and can be switched.
     public var unlock: String
+    /// Whether it shows or acts from now on.
     public var active: Bool
 
     /// The given fields set, the others unset.
@@ -194,14 +209,19 @@ public struct SetUnlockRequest: Sendable {
 }
 
 public struct RequestMedalRequest: Sendable {
-    /// As on the parcel.
+    /// The name on the parcel, 1 to 100 characters.
     public var name: String
+    /// Street and number, or what stands in their place.
     public var line1: String
+    /// More of the address: flat, floor; none when absent.
     public var line2: String?
+    /// Town or city.
     public var city: String
+    /// State, county or province, where the country's addresses have one.
     public var region: String?
+    /// Postal code, where the country has them.
     public var postalCode: String?
-    /// ISO 3166-1 alpha-2.
+    /// Where it goes to: ISO 3166-1 alpha-2.
     public var country: String
 
     /// The given fields set, the others unset.
@@ -217,12 +237,19 @@ public struct RequestMedalRequest: Sendable {
 }
 
 public struct MedalAddress: Sendable {
+    /// The name on the parcel.
     public var name: String
+    /// Street and number.
     public var line1: String
+    /// More of the address; unset when there is nothing.
     public var line2: String?
+    /// Town or city.
     public var city: String
+    /// State, county or province; unset when none was given.
     public var region: String?
+    /// Postal code; unset when none was given.
     public var postalCode: String?
+    /// ISO 3166-1 alpha-2, in capitals.
     public var country: String
 
     /// The given fields set, the others unset.
@@ -239,15 +266,19 @@ public struct MedalAddress: Sendable {
 
 /// A medal as its user sees it.
 public struct Medal: Sendable {
+    /// Names the medal: one for each user.
     public var medalID: Kernel.MedalID
+    /// Whether it was sent.
     public var status: MedalStatus
+    /// Where it goes to.
     public var address: MedalAddress?
+    /// When it was asked for; after it was declined, when it was asked for anew.
     public var requestedAt: Kernel.Instant?
     /// Unset until it was sent or declined.
     public var decidedAt: Kernel.Instant?
     /// Of the parcel; unset where there is none.
     public var trackingCode: String?
-    /// Why it was declined.
+    /// Why it was declined; unset otherwise.
     public var note: String?
 
     /// The given fields set, the others unset.
@@ -263,9 +294,9 @@ public struct Medal: Sendable {
 }
 
 public struct GetHallOfFameRequest: Sendable {
-    /// 50 when absent.
+    /// How many entries; 50 when absent.
     public var limit: Int32?
-    /// Entries to skip.
+    /// How many entries to skip; 0 when absent.
     public var offset: Int32?
 
     /// The given fields set, the others unset.
@@ -276,6 +307,7 @@ public struct GetHallOfFameRequest: Sendable {
 }
 
 public struct GetHallOfFameReply: Sendable {
+    /// Who reached 365 days first comes first; without users who may not be shown.
     public var entries: [HallOfFameEntry]
     /// Entries of the whole list, hidden ones included.
     public var total: Int32
@@ -288,14 +320,19 @@ public struct GetHallOfFameReply: Sendable {
 }
 
 public struct HallOfFameEntry: Sendable {
+    /// The user's present username.
     public var username: String
+    /// The user's present name, to show.
     public var displayName: String
+    /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String?
+    /// The highest count that the user's check-in streak ever had, in days.
     public var longestStreak: Int32
-    /// When they reached 365.
+    /// When the user reached 365 days.
     public var since: Kernel.Instant?
+    /// Whether a crown is beside the user's name.
     public var crown: Bool
-    /// orange, gold, diamond or rainbow.
+    /// The colour of the user's flame: orange, gold, diamond or rainbow.
     public var flame: String
 
     /// The given fields set, the others unset.
@@ -311,9 +348,11 @@ public struct HallOfFameEntry: Sendable {
 }
 
 public struct ListMedalsRequest: Sendable {
-    /// requested when absent.
+    /// Only medals of this status; requested when absent.
     public var status: MedalStatus
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -325,7 +364,9 @@ public struct ListMedalsRequest: Sendable {
 }
 
 public struct ListMedalsReply: Sendable {
+    /// Medals of the status that was asked for, the oldest wish first.
     public var medals: [AdminMedal]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -337,8 +378,11 @@ public struct ListMedalsReply: Sendable {
 
 /// A medal as an administrator sees it.
 public struct AdminMedal: Sendable {
+    /// The medal with its address.
     public var medal: Medal?
+    /// Whose medal it is.
     public var userID: Kernel.UserID
+    /// The user's present username.
     public var username: String?
     /// Who decided; unset until then.
     public var decidedBy: Kernel.UserID?
@@ -353,10 +397,13 @@ public struct AdminMedal: Sendable {
 }
 
 public struct UpdateMedalRequest: Sendable {
+    /// Which medal: an id from GET /api/admin/medals.
     public var medalID: Kernel.MedalID
-    /// sent or declined.
+    /// What became of it: sent or declined.
     public var status: MedalStatus
+    /// Of the parcel, for the user to follow it, at most 100 characters.
     public var trackingCode: String?
+    /// Why it is declined, for the user, at most 300 characters.
     public var note: String?
 
     /// The given fields set, the others unset.

@@ -34,6 +34,7 @@ extension SnapCounted: Wire.CMessage {
         self.currentCount = r.number(5)
         self.countedAt = r.instant(6)
         self.receivedAt = r.instant(7)
+        self.runStart = r.optionalDate(8)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -44,12 +45,14 @@ extension SnapCounted: Wire.CMessage {
         w.number(5, self.currentCount)
         w.instant(6, self.countedAt)
         w.instant(7, self.receivedAt)
+        w.optionalDate(8, self.runStart)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.userID, at: path, "user_id")
         violations.id(self.friendID, at: path, "friend_id")
         violations.date(self.date, at: path, "date")
+        if let value = self.runStart { violations.date(value, at: path, "run_start") }
     }
 }
 
@@ -87,6 +90,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         self.userBID = r.id(2)
         self.count = r.number(3)
         self.runStart = r.date(4)
+        self.date = r.optionalDate(5)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -94,12 +98,14 @@ extension RecoveryTokenEarned: Wire.CMessage {
         w.id(2, self.userBID)
         w.number(3, self.count)
         w.date(4, self.runStart)
+        w.optionalDate(5, self.date)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.userAID, at: path, "user_a_id")
         violations.id(self.userBID, at: path, "user_b_id")
         violations.date(self.runStart, at: path, "run_start")
+        if let value = self.date { violations.date(value, at: path, "date") }
     }
 }
 
@@ -142,6 +148,7 @@ extension StreakRestored: Wire.CMessage {
         self.userBID = r.id(2)
         self.count = r.number(3)
         self.restoredAt = r.instant(4)
+        self.missedDate = r.optionalDate(5)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -149,11 +156,13 @@ extension StreakRestored: Wire.CMessage {
         w.id(2, self.userBID)
         w.number(3, self.count)
         w.instant(4, self.restoredAt)
+        w.optionalDate(5, self.missedDate)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.userAID, at: path, "user_a_id")
         violations.id(self.userBID, at: path, "user_b_id")
+        if let value = self.missedDate { violations.date(value, at: path, "missed_date") }
     }
 }
 
@@ -810,6 +819,7 @@ extension CoinsEarned: Wire.CMessage {
         violations.length(self.cause, max: 40, at: path, "cause")
         if self.key.isEmpty { violations.required(at: path, "key") }
         violations.length(self.key, max: 200, at: path, "key")
+        violations.bytes(self.key.utf8.count, max: 800, at: path, "key")
     }
 }
 

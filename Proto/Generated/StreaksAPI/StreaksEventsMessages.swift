@@ -269,9 +269,11 @@ public struct SnapCounted: Sendable {
     public var countedAt: Kernel.Instant?
     /// When the snap was received; unset in events of releases before this field.
     public var receivedAt: Kernel.Instant?
+    /// Of a completed date: the first date of the run, YYYY-MM-DD. Unset in events of releases before this field.
+    public var runStart: Kernel.CalendarDate?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil, runStart: Kernel.CalendarDate? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.friendID = friendID
@@ -280,6 +282,7 @@ public struct SnapCounted: Sendable {
         self.currentCount = currentCount
         self.countedAt = countedAt
         self.receivedAt = receivedAt
+        self.runStart = runStart
     }
 }
 
@@ -312,14 +315,17 @@ public struct RecoveryTokenEarned: Sendable {
     public var count: Int32
     /// The first date of the run, YYYY-MM-DD: names it.
     public var runStart: Kernel.CalendarDate
+    /// The date with which the count was reached, YYYY-MM-DD. Unset in events of releases before this field.
+    public var date: Kernel.CalendarDate?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate, date: Kernel.CalendarDate? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
         self.count = count
         self.runStart = runStart
+        self.date = date
     }
 }
 
@@ -356,14 +362,17 @@ public struct StreakRestored: Sendable {
     public var userBID: Kernel.UserID
     public var count: Int32
     public var restoredAt: Kernel.Instant?
+    /// The date whose miss had broken it, YYYY-MM-DD. Unset in events of releases before this field.
+    public var missedDate: Kernel.CalendarDate?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, restoredAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, restoredAt: Kernel.Instant? = nil, missedDate: Kernel.CalendarDate? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
         self.count = count
         self.restoredAt = restoredAt
+        self.missedDate = missedDate
     }
 }
 

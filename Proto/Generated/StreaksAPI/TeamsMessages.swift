@@ -97,9 +97,11 @@ public enum TeamMark: Wire.OpenEnum {
 }
 
 public struct CheckInToCircleRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
     /// 1 to 10; private to the caller.
     public var mood: Int32?
+    /// 1 to 10; private to the caller.
     public var energy: Int32?
     /// When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
     /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -116,6 +118,7 @@ public struct CheckInToCircleRequest: Sendable {
 }
 
 public struct CircleCheckInReply: Sendable {
+    /// The circle whose streak it is.
     public var circleID: Kernel.CircleID
     /// The date that it counts for, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
@@ -123,8 +126,11 @@ public struct CircleCheckInReply: Sendable {
     public var counted: Bool
     /// The date has enough contributions now.
     public var dateCompleted: Bool
+    /// The circle's count after this check-in, in dates.
     public var currentCount: Int32
+    /// Members who have contributed for `date`.
     public var contributed: Int32
+    /// Members who must contribute for `date`: 60 %, never fewer than 2.
     public var quorum: Int32
     /// A celebrated count that this check-in reached; 0: none.
     public var milestone: Int32
@@ -150,6 +156,7 @@ public struct CircleCheckInReply: Sendable {
 }
 
 public struct GetTeamStreakRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
 
     /// The given fields set, the others unset.
@@ -159,20 +166,29 @@ public struct GetTeamStreakRequest: Sendable {
 }
 
 public struct TeamStreak: Sendable {
+    /// The circle whose streak it is.
     public var circleID: Kernel.CircleID
     /// Unset while there is no streak.
     public var streakID: Kernel.StreakID?
+    /// `waiting` until the circle has had two members: there is no streak yet; `active` from then on.
     public var status: TeamStatus
+    /// The count of the present run, in dates; 0 when none runs.
     public var currentCount: Int32
+    /// The highest count that the streak ever had, in dates.
     public var longestCount: Int32
+    /// The newest date for which enough members contributed; unset before the first.
     public var lastCompletedDate: Kernel.CalendarDate?
+    /// When the streak began: when the circle had its second member. Unset while there is no streak.
     public var startedAt: Kernel.Instant?
     /// The earliest date that can still be completed, YYYY-MM-DD; what follows is about it. Unset while there is no streak.
     public var date: Kernel.CalendarDate?
-    /// Members who count for the date, and how many of them must contribute: 60 %, never fewer than 2.
+    /// Members who count for the date.
     public var membersOfDate: Int32
+    /// Members who must contribute for the date: 60 %, never fewer than 2.
     public var quorum: Int32
+    /// Members who have contributed for `date`.
     public var contributed: Int32
+    /// Whether enough members have contributed for the date.
     public var quorumReached: Bool
     /// Fewer than two members count: nothing can be missed on the date.
     public var neutral: Bool
@@ -184,9 +200,11 @@ public struct TeamStreak: Sendable {
     public var graceUntil: Kernel.Instant?
     /// A missed date would have its grace: none was used in the last 7 dates.
     public var graceAvailable: Bool
+    /// The count is above 0, too few have contributed, and less than 6 h are left or a grace runs.
     public var atRisk: Bool
-    /// The next celebrated count, and how many dates are left.
+    /// The next celebrated count; 0 without one.
     public var nextMilestone: Int32
+    /// Dates that are left until `next_milestone`; 0 without one.
     public var daysToNextMilestone: Int32
     /// The last 90 dates, oldest first.
     public var calendar: [TeamDay]
@@ -218,9 +236,11 @@ public struct TeamStreak: Sendable {
 }
 
 public struct MemberContribution: Sendable {
+    /// The member.
     public var user: CommonAPI.UserSummary?
     /// Has contributed for the date.
     public var contributed: Bool
+    /// When the contribution was received; unset without one.
     public var contributedAt: Kernel.Instant?
     /// Counts for the date; false for a member who joined on it.
     public var counts: Bool
@@ -238,11 +258,13 @@ public struct MemberContribution: Sendable {
 }
 
 public struct TeamDay: Sendable {
+    /// The date, one of the last 90.
     public var date: Kernel.CalendarDate
+    /// What became of the date.
     public var mark: TeamMark
     /// Members who contributed.
     public var contributed: Int32
-    /// The caller did.
+    /// Whether the caller contributed.
     public var youContributed: Bool
 
     /// The given fields set, the others unset.
@@ -255,9 +277,11 @@ public struct TeamDay: Sendable {
 }
 
 public struct ListCircleFeedRequest: Sendable {
+    /// Which circle: an id from GET /api/circles.
     public var circleID: Kernel.CircleID
     /// 20 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -269,7 +293,9 @@ public struct ListCircleFeedRequest: Sendable {
 }
 
 public struct ListCircleFeedReply: Sendable {
+    /// The newest first.
     public var entries: [CircleFeedEntry]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -281,9 +307,11 @@ public struct ListCircleFeedReply: Sendable {
 
 /// A check-in of a member.
 public struct CircleFeedEntry: Sendable {
+    /// The member who checked in.
     public var user: CommonAPI.UserSummary?
     /// The member's date that it counted for, YYYY-MM-DD.
     public var date: Kernel.CalendarDate
+    /// When the check-in was received.
     public var checkedInAt: Kernel.Instant?
     /// To this circle, and not by the daily check-in.
     public var toCircle: Bool

@@ -122,6 +122,7 @@ public struct ListTypedRequest: Sendable {
 }
 
 public struct ListTypedReply: Sendable {
+    /// All five types, also those without an activity yet.
     public var streaks: [TypedStreak]
 
     /// The given fields set, the others unset.
@@ -133,18 +134,23 @@ public struct ListTypedReply: Sendable {
 public struct TypedStreak: Sendable {
     /// Unset until the first activity.
     public var id: Kernel.StreakID?
-    /// daily_snap, recipe_creation, challenge_completion, social_share or healthy_eating.
+    /// Which of the typed streaks: daily_snap, recipe_creation, challenge_completion, social_share or healthy_eating.
     public var type: String
+    /// The type's name, to show.
     public var displayName: String
+    /// The type's emoji.
     public var icon: String
     /// One to five flames, by the count.
     public var fireEmoji: String
+    /// The count of the present run, in dates; 0 when none runs.
     public var currentStreak: Int32
+    /// The highest count that the streak ever had, in dates.
     public var longestStreak: Int32
     /// The last activity was today or yesterday.
     public var isActive: Bool
     /// The first date of the present run; unset at count 0.
     public var streakStartDate: Kernel.CalendarDate?
+    /// The newest date with an activity, by the user's clock; unset before the first.
     public var lastActivityDate: Kernel.CalendarDate?
     /// Dates with an activity, of all runs.
     public var totalDaysActive: Int32
@@ -168,7 +174,7 @@ public struct TypedStreak: Sendable {
     public var insuredUntil: Kernel.Instant?
     /// Missed dates that this month still excuses (TS-3).
     public var freeDatesLeft: Int32
-    /// Unset after the last.
+    /// The next count that is celebrated; unset after the last.
     public var nextMilestone: TypedMilestone?
 
     /// The given fields set, the others unset.
@@ -200,11 +206,17 @@ public struct TypedStreak: Sendable {
 
 /// A count that is celebrated (TS-1).
 public struct TypedMilestone: Sendable {
+    /// The count that reaches it, in dates.
     public var days: Int32
+    /// The milestone's name, to show.
     public var title: String
+    /// Its emoji.
     public var badge: String
+    /// Coins that it brings.
     public var coins: Int32
+    /// Experience points that it brings.
     public var xp: Int32
+    /// Dates that are left until the count reaches it; 0 once reached.
     public var daysLeft: Int32
 
     /// The given fields set, the others unset.
@@ -219,6 +231,7 @@ public struct TypedMilestone: Sendable {
 }
 
 public struct RecordActivityRequest: Sendable {
+    /// Which streak the activity counts for.
     public var type: String
     /// When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
     /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -233,6 +246,7 @@ public struct RecordActivityRequest: Sendable {
 }
 
 public struct RecordActivityReply: Sendable {
+    /// The streak after the activity.
     public var streak: TypedStreak?
     /// The date it counts for.
     public var date: Kernel.CalendarDate
@@ -261,9 +275,11 @@ public struct RecordActivityReply: Sendable {
 }
 
 public struct GetTypedHistoryRequest: Sendable {
+    /// Which of the typed streaks.
     public var type: String
     /// 20 when absent; above 100 is taken as 100.
     public var limit: Int32
+    /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
     public var cursor: String
 
     /// The given fields set, the others unset.
@@ -275,7 +291,9 @@ public struct GetTypedHistoryRequest: Sendable {
 }
 
 public struct GetTypedHistoryReply: Sendable {
+    /// The runs of the streak, the newest first.
     public var runs: [TypedRun]
+    /// Where the list goes on.
     public var meta: CommonAPI.PageMeta?
 
     /// The given fields set, the others unset.
@@ -286,10 +304,13 @@ public struct GetTypedHistoryReply: Sendable {
 }
 
 public struct TypedRun: Sendable {
+    /// How many dates the run counts.
     public var length: Int32
+    /// The first date that counts.
     public var startDate: Kernel.CalendarDate
     /// The last date that counts or was kept.
     public var endDate: Kernel.CalendarDate
+    /// Why it ended, or that it still runs.
     public var breakReason: RunEnd
     /// The date whose miss ended it; unset while it runs.
     public var missedDate: Kernel.CalendarDate?
@@ -308,6 +329,7 @@ public struct TypedRun: Sendable {
 }
 
 public struct GetTypedCalendarRequest: Sendable {
+    /// Which of the typed streaks.
     public var type: String
     /// The first date; 90 dates before the last when absent.
     public var from: Kernel.CalendarDate?
@@ -323,8 +345,11 @@ public struct GetTypedCalendarRequest: Sendable {
 }
 
 public struct TypedCalendar: Sendable {
+    /// Which of the typed streaks.
     public var type: String
+    /// The first date that is shown.
     public var from: Kernel.CalendarDate
+    /// The last date that is shown.
     public var to: Kernel.CalendarDate
     /// Oldest first, one for each date.
     public var days: [TypedDay]
@@ -339,7 +364,9 @@ public struct TypedCalendar: Sendable {
 }
 
 public struct TypedDay: Sendable {
+    /// The date, by the user's clock.
     public var date: Kernel.CalendarDate
+    /// What became of the date.
     public var mark: TypedMark
 
     /// The given fields set, the others unset.
@@ -350,10 +377,13 @@ public struct TypedDay: Sendable {
 }
 
 public struct ExportTypedCalendarRequest: Sendable {
+    /// Which of the typed streaks.
     public var type: String
+    /// The first date; 90 dates before the last when absent.
     public var from: Kernel.CalendarDate?
+    /// The last date; today when absent.
     public var to: Kernel.CalendarDate?
-    /// csv when absent.
+    /// What the file is to be; csv when absent.
     public var format: String?
 
     /// The given fields set, the others unset.
@@ -366,7 +396,9 @@ public struct ExportTypedCalendarRequest: Sendable {
 }
 
 public struct ExportTypedCalendarReply: Sendable {
+    /// The file: CSV with a header and one line for each date, or an iCalendar with an event for each date that came to something.
     public var body: String
+    /// The file's media type: text/csv or text/calendar.
     public var contentType: String
 
     /// The given fields set, the others unset.

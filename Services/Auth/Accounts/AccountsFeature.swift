@@ -30,6 +30,12 @@ package enum AccountsFeature {
         isShared: true,
         help: "At least 32 characters; refresh tokens, tokens in mails and the key of second factors are derived from it."
     )
+    static let sessionDays = Setting(
+        "auth.session-days",
+        default: 60,
+        in: RefreshFamily.days,
+        help: "Days a session goes on after its last use, 1 to 400. Another number holds for a session from its next use on."
+    )
     static let appleClients = Setting(
         "auth.apple-client-ids",
         default: "",
@@ -40,6 +46,25 @@ package enum AccountsFeature {
         "auth.apple-keys-url",
         default: "https://appleid.apple.com/auth/keys",
         help: "Where Apple's public keys are; https, or http on this machine."
+    )
+    static let addressRegistrations = Setting(
+        "auth.address-registrations",
+        default: 30,
+        in: 0...1_000,
+        help:
+            "Registrations, and mails asked for without signing in, from one address (IPv6: one /64) within an hour. 0: no limit."
+    )
+    static let registrations = Setting(
+        "auth.registrations",
+        default: 1_000,
+        in: 0...1_000_000,
+        help: "Registrations in all within an hour. 0: no limit."
+    )
+    static let privateRegistration = Setting(
+        "auth.private-registration",
+        default: false,
+        help:
+            "Registration answers the same for an address with an account and one without, and a mail says the rest: no tokens until its link was used."
     )
     static let secondFactor = Setting(
         "auth.admin-second-factor",
@@ -64,7 +89,8 @@ package enum AccountsFeature {
         ServiceFeature(
             "accounts",
             settings: [
-                keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, secondFactor, exportReply, exportServices,
+                keyFolder, bcryptCost, refreshSecret, sessionDays, appleClients, appleKeys, secondFactor, exportReply,
+                exportServices, addressRegistrations, registrations, privateRegistration,
             ]
                 + BlobSettings.all,
             migrations: [
@@ -77,8 +103,11 @@ package enum AccountsFeature {
                         Migration(version: 4, name: "recovery_code_mail", sql: PackageResources.V0004_recovery_code_mail_sql),
                         Migration(version: 5, name: "ended_in_mail", sql: PackageResources.V0005_ended_in_mail_sql),
                         Migration(version: 6, name: "apple_token", sql: PackageResources.V0006_apple_token_sql),
+                        Migration(version: 7, name: "linked_apple", sql: PackageResources.V0007_linked_apple_sql),
+                        Migration(version: 8, name: "registration_request", sql: PackageResources.V0008_registration_request_sql),
                     ]
-                )
+                ),
+                MigrationSet("limits", [Migration(version: 1, name: "limits", sql: PackageResources.V0001_limits_sql)]),
             ],
             personalData: [.accounts, .administration]
         ) { environment in try await AccountsParts(environment, declared()).all }

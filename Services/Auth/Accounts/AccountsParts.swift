@@ -21,6 +21,7 @@ struct AccountsParts {
     private let apple: AppleVerifier
     private let passwords: PasswordHasher
     private let keys: KeyRing
+    private let signer: ServiceKey?
     private let refreshTokens: RefreshTokens
     private let ender: SessionEnder
     private let revocations: RevocationPublisher
@@ -30,6 +31,8 @@ struct AccountsParts {
     private let exports: Exports
     private let owner: OwnerProof
     private let mails: AccountMails
+    private let registrations: RegistrationBudget
+    private let areRegistrationsPrivate: Bool
     private let email: EmailParts
     private let administration: AdminParts
     private let secondFactor: SecondFactorParts
@@ -48,27 +51,27 @@ struct AccountsParts {
             KeyFolder(path: try settings.get(AccountsFeature.keyFolder)),
             logger: environment.logger
         )
+        signer = try settings.find(ServiceKeySettings.key)
         let secret = try settings.get(AccountsFeature.refreshSecret)
         refreshTokens = try RefreshTokens(secret: secret)
         mails = AccountMails(tokens: EmailTokens(secret: secret))
+        registrations = try RegistrationBudget(environment)
+        areRegistrationsPrivate = try settings.get(AccountsFeature.privateRegistration)
         ender = SessionEnder(database: database)
         revocations = RevocationPublisher(
             repository: RevocationRepository(database: database),
             jetStream: JetStream(connection: environment.bus),
             logger: environment.logger
         )
-        let factors = SecondFactors(
-            repository: SecondFactorRepository(database: database),
-            accounts: core.accounts,
-            failures: loginFailures,
-            secrets: SecondFactorSecrets(secret: secret),
-            mails: mails,
-            rule: try AccountsFeature.secondFactorRule(settings),
-            clock: environment.clock,
-            codeClock: SystemClock(),
-            logger: environment.logger
+        let factors = try Self.factors(environment, core, mails, failures: loginFailures, secret: secret)
+        issuer = SessionIssuer(
+            core: core,
+            sessions: sessions,
+            keys: keys,
+            refreshTokens: refreshTokens,
+            factors: factors,
+            sessionLifetime: .days(Int64(try settings.get(AccountsFeature.sessionDays)))
         )
-        issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens, factors: factors)
         lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender, mails: mails)
         purge = AccountPurge(
             lifecycle: core.lifecycle,
@@ -87,12 +90,33 @@ struct AccountsParts {
             environment,
             core,
             mails,
+            budget: registrations,
             owner: owner,
             factors: factors,
             sessions: (ender, revocations)
         )
         administration = AdminParts(environment, core, lifecycle, sessions: (ender, revocations), exports.desk)
         secondFactor = SecondFactorParts(environment, core, factors, owner: owner, sessions: (ender, revocations))
+    }
+
+    private static func factors(
+        _ environment: ServiceEnvironment,
+        _ core: AuthCore,
+        _ mails: AccountMails,
+        failures: LoginFailureRepository,
+        secret: String
+    ) throws -> SecondFactors {
+        SecondFactors(
+            repository: SecondFactorRepository(database: environment.database),
+            accounts: core.accounts,
+            failures: failures,
+            secrets: SecondFactorSecrets(secret: secret),
+            mails: mails,
+            rule: try AccountsFeature.secondFactorRule(environment.settings),
+            clock: environment.clock,
+            codeClock: SystemClock(),
+            logger: environment.logger
+        )
     }
 
     var all: FeatureParts {
@@ -109,6 +133,9 @@ struct AccountsParts {
         let (mutations, clock) = (environment.mutations, environment.clock)
         return AccountsService.endpoints(
             register: Register(
+                budget: registrations,
+                privately: areRegistrationsPrivate ? email.registrations : nil,
+                accounts: core.accounts,
                 writer: core.writer,
                 naming: AccountNaming(ids: environment.ids),
                 passwords: passwords,
@@ -136,12 +163,22 @@ struct AccountsParts {
                 mutations: mutations
             ),
             logout: Logout(ender: ender, revocations: revocations, mutations: mutations),
-            getSigningKeys: GetSigningKeys(keys: keys),
+            getSigningKeys: GetSigningKeys(keys: keys, signer: signer),
             signInWithApple: SignInWithApple(
                 apple: apple,
-                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer, mails: mails),
+                appleAccounts: AppleAccounts(
+                    appleUsers: appleUsers,
+                    accounts: core.accounts,
+                    writer: core.writer,
+                    mails: mails,
+                    ender: ender
+                ),
                 naming: AccountNaming(ids: environment.ids),
+                lifecycle: core.lifecycle,
+                owner: owner,
                 issuer: issuer,
+                revocations: revocations,
+                areRegistrationsPrivate: areRegistrationsPrivate,
                 mutations: mutations
             ),
             appleNotification: AppleNotification(
@@ -180,6 +217,10 @@ struct AccountsParts {
             Job("expired_sessions", every: .seconds(60)) { now in try await sessions.purge(now: now) },
             Job("old_login_failures", every: .seconds(60)) { now in try await loginFailures.purge(now: now) },
             Job("idle_guests", every: .seconds(600)) { now in try await guests.purge(now: now) },
+            Job("old_known_clients", every: .seconds(600)) { [database = environment.database] now in
+                try await KnownClientRepository.purge(now: now, database)
+            },
+            Job("old_guest_addresses", every: .seconds(600)) { now in try await guests.purgeAddresses(now: now) },
             Job("old_apple_notifications", every: .seconds(600)) { now in try await appleUsers.purge(now: now) },
             Job("revocations", every: .seconds(1)) { now in try await revocations.maintain(now: now) },
             Job("signing_keys", every: .seconds(5)) { _ in

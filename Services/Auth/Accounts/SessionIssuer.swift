@@ -15,6 +15,8 @@ struct SessionIssuer: Sendable {
     let keys: KeyRing
     let refreshTokens: RefreshTokens
     let factors: SecondFactors
+    /// How long a session goes on after its last use (`auth.session-days`).
+    let sessionLifetime: Interval
 
     /// A new session of an account, with its first pair of tokens.
     ///
@@ -37,6 +39,7 @@ struct SessionIssuer: Sendable {
             account: account.id,
             tokenHash: refreshTokens.hash(token),
             now: work.now,
+            expiresAt: work.now + sessionLifetime,
             work.sql
         )
         return try await reply(account, session: session, refreshToken: token, work)

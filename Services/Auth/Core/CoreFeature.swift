@@ -1,3 +1,4 @@
+package import AuthDomain
 internal import Database
 internal import Outbox
 internal import Replicas
@@ -6,9 +7,16 @@ package import ServiceRuntime
 
 /// What every feature of `auth` stands on: accounts, and the facts of other services that the profile shows (D13). Loaded by every replica.
 package enum CoreFeature {
+    static let reservedNames = Setting(
+        "auth.reserved-names",
+        default: "",
+        help:
+            "Names of the apps, separated by commas: no display name may hold one, or what looks like it. StreakSnap is one always."
+    )
+
     package static let feature = ServiceFeature(
         "core",
-        settings: [LinkSettings.publicURL],
+        settings: [LinkSettings.publicURL, reservedNames],
         migrations: [
             MigrationSet("entitlement_replica", EntitlementReplica.migrations),
             MigrationSet(
@@ -30,6 +38,8 @@ package struct AuthCore: Sendable {
     package let accounts: AccountRepository
     package let lifecycle: LifecycleRepository
     package let writer: AccountWriter
+    /// Display names that no user may have.
+    package let names: ReservedNames
 
     /// From the parts of a replica.
     ///
@@ -41,5 +51,6 @@ package struct AuthCore: Sendable {
         )
         lifecycle = LifecycleRepository(database: environment.database)
         writer = AccountWriter(accounts: accounts)
+        names = ReservedNames(apps: try environment.settings.get(CoreFeature.reservedNames).settingEntries)
     }
 }

@@ -1,4 +1,4 @@
-internal import AuthDomain
+package import AuthDomain
 package import Kernel
 
 extension ServiceError {
@@ -20,6 +20,15 @@ package enum ProfileRules {
         throw ServiceError.validation(field: "username", "is reserved")
     }
 
+    /// A display name that a client has chosen, as it is stored.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming `display_name` for one that is reserved, and what `DisplayName.checked` throws.
+    package static func displayName(_ text: String, _ reserved: ReservedNames) throws(ServiceError) -> String {
+        let name = try DisplayName.checked(text)
+        guard !reserved.contains(name) else { throw ServiceError.validation(field: "display_name", "is reserved") }
+        return name
+    }
+
     /// The language that a client has sent; nil when it has sent none.
     ///
     /// - Throws: `VALIDATION_ERROR` for what is no BCP 47 tag: a language of 2 or 3 letters, and further parts between hyphens.
@@ -36,19 +45,22 @@ package enum ProfileRules {
         return text
     }
 
+    private static let zoneRule =
+        "must be an IANA time zone such as Europe/Berlin, or an offset such as +05:30, or have timezone_offset beside it"
+
     /// The zone that a client has sent (AU-11).
     ///
     /// - Parameters:
-    ///   - name: an IANA name; it wins.
-    ///   - offsetMinutes: minutes east of UTC, from older clients.
-    /// - Returns: nil when neither was sent.
+    ///   - name: as phones, browsers and Windows name zones (`Zone.init(sent:)`); a known one wins.
+    ///   - offsetMinutes: minutes east of UTC, from older clients; used for a name that is not known, too.
+    /// - Returns: nil when neither was sent. Its name is what the profile shows: not always what was sent.
     /// - Throws: `VALIDATION_ERROR` naming the field.
     package static func zone(name: String?, offsetMinutes: Int32?) throws(ServiceError) -> Zone? {
-        if let name {
-            guard let zone = Zone(name) else { throw ServiceError.validation(field: "time_zone", "must be an IANA time zone") }
-            return zone
+        if let zone = name.flatMap({ Zone(sent: $0) }) { return zone }
+        guard let offsetMinutes else {
+            guard name == nil else { throw ServiceError.validation(field: "time_zone", Self.zoneRule) }
+            return nil
         }
-        guard let offsetMinutes else { return nil }
         guard let zone = Zone(offsetMinutes: Int(offsetMinutes)) else {
             throw ServiceError.validation(field: "timezone_offset", "must be between -840 and 840")
         }

@@ -3,7 +3,7 @@ public import Kernel
 /// Names shown to others (AU-1, AU-10): any writing system and emoji, but nothing that cannot be seen or that changes how the text around it
 /// is shown.
 public enum DisplayName {
-    /// The longest in Unicode scalars.
+    /// The longest in characters, as a person counts them.
     public static let longest = 50
 
     /// A name as it is stored: without white space around it.
@@ -26,8 +26,14 @@ public enum DisplayName {
 
     /// What can be used of a text that was not typed as a name; nil when nothing can.
     public static func cleaned(_ text: String) -> String? {
-        let allowed = text.unicodeScalars.filter(isAllowed).prefix(longest)
-        return try? checked(String(String.UnicodeScalarView(allowed)))
+        let allowed = String(String.UnicodeScalarView(text.unicodeScalars.filter(isAllowed)))
+        var (name, bytes) = ("", 0)
+        for character in allowed.prefix(longest) {
+            bytes += character.utf8.count
+            guard bytes <= TextLength.mostBytes(characters: longest) else { break }
+            name.append(character)
+        }
+        return try? checked(name)
     }
 
     /// The e-mail's local part, when none was given (AU-1); `username` when that makes no name.

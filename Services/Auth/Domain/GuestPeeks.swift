@@ -4,6 +4,8 @@ public import Kernel
 public enum GuestPeeks {
     /// Peeks of one device on one date.
     public static let daily = 3
+    /// Peeks of all devices at one client address on one date: who makes up device ids has no more of them.
+    public static let dailyOfAddress = 15
 
     /// The date that counts at `now`.
     public static func date(_ now: Instant) -> CalendarDate { Zone.utc.date(at: now) }
@@ -16,7 +18,8 @@ public enum GuestPeeks {
     /// - Parameters:
     ///   - used: peeks on `usedOn`.
     ///   - usedOn: the date they were counted for.
-    public static func remaining(used: Int, usedOn: CalendarDate, now: Instant) -> Int {
-        usedOn == date(now) ? max(0, daily - used) : daily
+    ///   - most: of one date.
+    public static func remaining(used: Int, usedOn: CalendarDate, of most: Int = daily, now: Instant) -> Int {
+        usedOn == date(now) ? max(0, most - used) : most
     }
 }

@@ -4,8 +4,12 @@ public import Kernel
 public struct LoginLimit: Hashable, Sendable {
     /// The length of the window.
     public static let window = Interval.minutes(15)
-    /// For one account, from all addresses.
+    /// For one account, from all addresses at which it was not signed in lately; and from each at which it was.
     public static let account = LoginLimit(failures: 10)
+    /// How many addresses of an account count as known: those of its latest sessions.
+    public static let knownClients = 10
+    /// For how long an address is known.
+    public static let clientsAreKnownFor = Interval.days(30)
     /// For one address, whatever it tries.
     public static let address = LoginLimit(failures: 50)
 

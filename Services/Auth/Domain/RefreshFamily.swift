@@ -1,11 +1,12 @@
 public import Kernel
 
-/// The refresh tokens of one session: each is used once, and using an old one again is theft (AU-4).
+/// The refresh tokens of one session: each is exchanged once, and using an old one again is theft (AU-4).
+///
+/// Only the parent of the newest token, as long as that one was never used, gives that same one again, whatever the time: the reply may have been
+/// lost, and a phone may ask again much later.
 public enum RefreshFamily {
-    /// How long a refresh token lives.
-    public static let lifetime = Interval.days(7)
-    /// How long the token just used still gives the same successor: the reply may have been lost.
-    public static let lostReplyGrace = Interval.seconds(10)
+    /// How many days a session may go on after its last use; what `auth.session-days` may say.
+    public static let days = 1...400
 
     /// What is known of a presented token and its session.
     public struct Presented: Hashable, Sendable {
@@ -17,15 +18,25 @@ public enum RefreshFamily {
         public var usedAt: Instant?
         /// When it stops being valid.
         public var expiresAt: Instant
+        /// When its session ends, as the newest token does.
+        public var sessionExpiresAt: Instant
         /// Whether the session was ended.
         public var isRevoked: Bool
 
         /// What the store knows.
-        public init(generation: Int, newestGeneration: Int, usedAt: Instant?, expiresAt: Instant, isRevoked: Bool) {
+        public init(
+            generation: Int,
+            newestGeneration: Int,
+            usedAt: Instant?,
+            expiresAt: Instant,
+            sessionExpiresAt: Instant,
+            isRevoked: Bool
+        ) {
             self.generation = generation
             self.newestGeneration = newestGeneration
             self.usedAt = usedAt
             self.expiresAt = expiresAt
+            self.sessionExpiresAt = sessionExpiresAt
             self.isRevoked = isRevoked
         }
     }
@@ -44,9 +55,12 @@ public enum RefreshFamily {
 
     /// Decides. A token whose session is ended is refused, never "stolen" again.
     public static func decide(_ token: Presented, now: Instant) -> Decision {
-        if token.isRevoked || token.expiresAt <= now { return .refuse }
-        guard let usedAt = token.usedAt else { return .rotate }
-        let isPreceding = token.generation == token.newestGeneration - 1
-        return isPreceding && now - usedAt <= lostReplyGrace ? .repeatSuccessor : .revokeFamily
+        if token.isRevoked { return .refuse }
+        // The newest token was never used: its use would have made a newer one. Its parent is good for as long as it is.
+        if token.usedAt != nil, token.generation == token.newestGeneration - 1 {
+            return now < token.sessionExpiresAt ? .repeatSuccessor : .refuse
+        }
+        if token.expiresAt <= now { return .refuse }
+        return token.usedAt == nil ? .rotate : .revokeFamily
     }
 }

@@ -33,6 +33,36 @@ public enum MailLimit {
     public static let mailbox = SlidingWindow(5, within: .hours(1))
     /// Mails that one account asks for, to whatever addresses.
     public static let account = SlidingWindow(10, within: .hours(1))
-    /// Mails that are asked for without signing in, from one client address.
-    public static let client = SlidingWindow(30, within: .hours(1))
+    /// Registrations, and mails that are asked for without signing in or by an account whose address is not confirmed, from one client address;
+    /// nil: no limit.
+    ///
+    /// - Parameter most: within an hour; 0 for no limit.
+    public static func client(_ most: Int) -> SlidingWindow? { most > 0 ? SlidingWindow(most, within: .hours(1)) : nil }
+}
+
+/// How many registrations there may be in all, so that a flood from many addresses ends (issue 41). Counted by minute: a row for each of many
+/// thousand would be read by each.
+public enum RegistrationLimit {
+    /// The length of the window.
+    public static let window = Interval.hours(1)
+
+    /// The minute that counts at `now`.
+    public static func minute(_ now: Instant) -> Instant {
+        Instant(microseconds: now.microseconds - now.microseconds % 60_000_000)
+    }
+
+    /// In how many seconds there is room; nil when there is.
+    ///
+    /// - Parameters:
+    ///   - counts: of each minute of the window, the oldest first, this registration included.
+    ///   - most: within the window.
+    public static func wait(_ counts: [(minute: Instant, asked: Int)], most: Int, now: Instant) -> Int? {
+        var excess = counts.reduce(0) { $0 + $1.asked } - most
+        guard excess > 0 else { return nil }
+        for (minute, asked) in counts {
+            excess -= asked
+            if excess <= 0 { return max(1, Int((minute + window - now).seconds) + 1) }
+        }
+        return Int(window.seconds)
+    }
 }

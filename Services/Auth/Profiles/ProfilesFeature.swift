@@ -7,20 +7,14 @@ internal import Kernel
 internal import Replicas
 internal import Runtime
 package import ServiceRuntime
+internal import StreaksAPI
 
 /// Profiles: of the caller, as others see them, and as other services keep them (AU-9 … AU-11). It needs no signing keys: what only reads
 /// profiles cannot sign tokens.
 package enum ProfilesFeature {
-    static let termsVersion = Setting(
-        "auth.terms-version",
-        default: "",
-        help:
-            "The version of the terms in force, as 2026-01 or 2.1: only it can be accepted. Empty: any that is not older than the accepted one."
-    )
-
     package static let feature = ServiceFeature(
         "profiles",
-        settings: [termsVersion],
+        settings: [TermsSettings.version],
         migrations: [MigrationSet("block_replica", BlockReplica.migrations)],
         personalData: [BlockReplica.personalData]
     ) { environment in
@@ -30,14 +24,23 @@ package enum ProfilesFeature {
         return FeatureParts(
             endpoints: ProfilesService.endpoints(
                 getMe: GetMe(accounts: accounts, clock: environment.clock),
-                updateMe: UpdateMe(accounts: accounts, writer: core.writer, mutations: environment.mutations),
+                updateMe: UpdateMe(
+                    accounts: accounts,
+                    writer: core.writer,
+                    names: core.names,
+                    mutations: environment.mutations
+                ),
                 acceptTerms: AcceptTerms(
                     writer: core.writer,
                     inForce: try termsInForce(environment.settings),
                     mutations: environment.mutations
                 ),
                 checkUsername: CheckUsername(accounts: accounts),
-                getProfile: GetProfile(accounts: accounts, blocks: blocks),
+                getProfile: GetProfile(
+                    accounts: accounts,
+                    blocks: blocks,
+                    checkIns: CheckInsClient(environment.bus)
+                ),
                 getSummaries: GetSummaries(accounts: accounts),
                 listProfileSnapshots: ListProfileSnapshots(accounts: accounts)
             ),
@@ -47,7 +50,7 @@ package enum ProfilesFeature {
     }
 
     private static func termsInForce(_ settings: Settings) throws -> TermsVersion? {
-        let text = try settings.get(termsVersion)
+        let text = try settings.get(TermsSettings.version)
         guard !text.isEmpty else { return nil }
         guard let version = TermsVersion(text) else {
             throw Settings.Invalid("--auth-terms-version must be numbers between dots or hyphens, 2.1 or 2026-01.")

@@ -18,10 +18,17 @@ public enum Catalogue {
         return percent > 0 ? Int32(clamping: percent) : nil
     }
 
-    /// How many more may be bought; nil without a limit.
-    public static func remaining(limit: Int32?, bought: Int64) -> Int32? {
-        limit.map { Int32(clamping: max(0, Int64($0) - bought)) }
+    /// How many may be bought within the days of a limit (BI-4).
+    ///
+    /// - Parameters:
+    ///   - limit: of one streak when `isPerStreak`, otherwise of the user.
+    ///   - streaks: of the user, that it could be used on; before the first there may be one. nil: not known.
+    public static func most(_ limit: Int32, isPerStreak: Bool, streaks: Int32?) -> Int64 {
+        Int64(limit) * (isPerStreak ? Int64(max(1, streaks ?? 1)) : 1)
     }
+
+    /// How many more may be bought.
+    public static func remaining(most: Int64, bought: Int64) -> Int32 { Int32(clamping: max(0, most - bought)) }
 }
 
 /// What can be bought, besides premium (BI-4). Recovery tokens are billing's own; everything else is kept by `streaks`.

@@ -11,10 +11,11 @@ public struct Entitlement: Hashable, Sendable {
     /// The place of the longest-lasting one that counts for the monthly bonus, among those that were given.
     public let bonusIndex: Int?
 
-    /// - Parameter subscriptions: of one user, in any order.
+    /// - Parameter subscriptions: of one user, in any order. Those that give something else than premium do not count.
     public init(_ subscriptions: [SubscriptionState], at now: Instant) {
-        let granting = subscriptions.filter { $0.grants(at: now) }
-        shown = (granting.isEmpty ? subscriptions : granting).max(by: Self.isShorter)
+        let ofPremium = subscriptions.filter(\.givesPremium)
+        let granting = ofPremium.filter { $0.grants(at: now) }
+        shown = (granting.isEmpty ? ofPremium : granting).max(by: Self.isShorter)
         isPremium = !granting.isEmpty
         accessUntil = shown?.accessUntil
         bonusIndex = subscriptions.indices.filter { subscriptions[$0].grants(at: now) && subscriptions[$0].earnsBonus }

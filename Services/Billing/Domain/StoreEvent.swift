@@ -24,6 +24,11 @@ public struct StoreEvent: Hashable, Sendable {
         /// `INVOICE_ISSUANCE`, `VIRTUAL_CURRENCY_TRANSACTION`, `TEST`, … and those that are newer than this code.
         case other = ""
 
+        /// - Parameter text: as RevenueCat calls it. The spec's `BILLING_ISSUE_DETECTED` is its `BILLING_ISSUE`.
+        public init(text: String) {
+            self = text == "BILLING_ISSUE_DETECTED" ? .billingIssue : Kind(rawValue: text) ?? .other
+        }
+
         /// The place among events of one instant: what begins a period before what ends it. `BILLING_ISSUE`, `CANCELLATION` and `EXPIRATION` are
         /// sent together, and are taken in this order. What REST said is the last word about its instant.
         var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
@@ -63,6 +68,8 @@ public struct StoreEvent: Hashable, Sendable {
     public var cancelReason: CancelReason?
     /// How many of a product that does not renew, 1 to 100.
     public var quantity: Int32
+    /// Whether what was bought gives premium; nil: the event says nothing of what it gives.
+    public var givesPremium: Bool?
     /// Of a snapshot: whether the user has cancelled.
     public var isUnsubscribed = false
     /// Of a snapshot: whether a payment has failed.
@@ -95,12 +102,13 @@ public struct StoreEvent: Hashable, Sendable {
     /// Gifts of the operator.
     public var isPromotional: Bool { store == "PROMOTIONAL" }
 
-    /// Whether it is about a subscription, and not about a pack.
+    /// Whether it is about a subscription, and not about a pack. A purchase that gives premium and does not renew is one: without an end it is a
+    /// lifetime.
     public var isAboutSubscription: Bool {
         switch kind {
         case .initialPurchase, .renewal, .temporaryGrant, .uncancellation, .extended, .billingIssue, .expiration, .snapshot: true
-        case .nonRenewingPurchase: isPromotional
-        case .cancellation, .refundReversed: isPromotional || expiresAt != nil
+        case .nonRenewingPurchase: isPromotional || givesPremium == true
+        case .cancellation, .refundReversed: isPromotional || expiresAt != nil || givesPremium == true
         case .productChange, .paused, .transfer, .alias, .redeemed, .other: false
         }
     }

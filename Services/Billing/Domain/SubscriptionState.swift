@@ -30,6 +30,8 @@ public struct SubscriptionState: Hashable, Sendable {
     public var isRenewable: Bool
     /// Granted by RevenueCat while the store cannot be asked; at most a day.
     public var isTemporary: Bool
+    /// Whether it gives premium, and not something else that the app sells.
+    public var givesPremium: Bool
 
     /// A state as it was stored.
     public init(
@@ -43,12 +45,13 @@ public struct SubscriptionState: Hashable, Sendable {
         isUnsubscribed: Bool = false,
         hasBillingIssue: Bool = false,
         isRenewable: Bool = true,
-        isTemporary: Bool = false
+        isTemporary: Bool = false,
+        givesPremium: Bool = true
     ) {
         (self.store, self.product, self.periodType, self.purchasedAt) = (store, product, periodType, purchasedAt)
         (self.expiresAt, self.graceUntil, self.endedAt) = (expiresAt, graceUntil, endedAt)
         (self.isUnsubscribed, self.hasBillingIssue) = (isUnsubscribed, hasBillingIssue)
-        (self.isRenewable, self.isTemporary) = (isRenewable, isTemporary)
+        (self.isRenewable, self.isTemporary, self.givesPremium) = (isRenewable, isTemporary, givesPremium)
     }
 
     /// Until when it gives access; nil: without end. After a failed payment until the end of the grace period, if there is one (BI-2).
@@ -73,7 +76,7 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     /// Whether it counts for the monthly bonus (RC-1).
-    public var earnsBonus: Bool { periodType != .trial && !isTemporary }
+    public var earnsBonus: Bool { givesPremium && periodType != .trial && !isTemporary }
 
     /// Folds a history, in any order and with repeats.
     ///
@@ -81,9 +84,9 @@ public struct SubscriptionState: Hashable, Sendable {
     public static func fold(_ events: some Sequence<StoreEvent>) -> SubscriptionState? {
         var state: SubscriptionState?
         var known: Set<String> = []
-        for event in events.sorted() where event.isAboutSubscription && known.insert(event.id).inserted {
+        for event in events.sorted() where event.mayConcernSubscription && known.insert(event.id).inserted {
             if state == nil || event.beginsPeriod {
-                guard let begun = SubscriptionState(of: event) else { continue }
+                guard event.isAboutSubscription, let begun = SubscriptionState(of: event, after: state) else { continue }
                 state = begun
             }
             state?.apply(event)
@@ -91,8 +94,9 @@ public struct SubscriptionState: Hashable, Sendable {
         return state
     }
 
-    /// The period that an event describes.
-    private init?(of event: StoreEvent) {
+    /// The period that an event describes. What it gives is what the period before gave, when the event does not say it; before the first that says
+    /// it, premium: senders that leave it out sell nothing else.
+    private init?(of event: StoreEvent, after previous: SubscriptionState?) {
         guard let product = event.product else { return nil }
         self.init(
             store: event.store,
@@ -100,8 +104,9 @@ public struct SubscriptionState: Hashable, Sendable {
             periodType: event.isPromotional ? .promotional : event.periodType,
             purchasedAt: event.purchasedAt,
             expiresAt: event.expiresAt,
-            isRenewable: !event.isPromotional && event.kind != .temporaryGrant,
-            isTemporary: event.kind == .temporaryGrant
+            isRenewable: !event.isPromotional && ![.temporaryGrant, .nonRenewingPurchase].contains(event.kind),
+            isTemporary: event.kind == .temporaryGrant,
+            givesPremium: event.givesPremium ?? previous?.givesPremium ?? true
         )
     }
 
@@ -140,6 +145,9 @@ public struct SubscriptionState: Hashable, Sendable {
 }
 
 extension StoreEvent {
+    /// Whether it changes a subscription of its transaction, if that is one: a refund of a lifetime need not say what it gave.
+    fileprivate var mayConcernSubscription: Bool { isAboutSubscription || kind == .cancellation || kind == .refundReversed }
+
     /// Whether it says all about a period that begins with it.
     fileprivate var beginsPeriod: Bool {
         switch kind {

@@ -19,6 +19,8 @@ package enum MoneyFeature {
                     Migration(version: 3, name: "store", sql: PackageResources.V0003_store_sql),
                     Migration(version: 4, name: "confirmed", sql: PackageResources.V0004_confirmed_sql),
                     Migration(version: 5, name: "transfer", sql: PackageResources.V0005_transfer_sql),
+                    Migration(version: 6, name: "premium", sql: PackageResources.V0006_premium_sql),
+                    Migration(version: 7, name: "limits", sql: PackageResources.V0007_limits_sql),
                 ]
             )
         ],

@@ -45,12 +45,20 @@ struct MoneyParts {
             logger: environment.logger
         )
         let stored = StoreEventRepository(database: database)
+        let premium = try settings.get(MoneySettings.premium)
         events = StoreEvents(
             events: stored,
             customers: customers,
             entitling: Entitling(ledger: ledger, asks: client.isOn),
-            packs: Packs(events: stored, catalog: catalog, purchases: purchases, logger: environment.logger),
+            packs: Packs(
+                events: stored,
+                catalog: catalog,
+                purchases: purchases,
+                premium: premium,
+                logger: environment.logger
+            ),
             sandbox: try settings.get(MoneySettings.sandbox),
+            premium: premium,
             work: environment.work,
             logger: environment.logger
         )
@@ -127,7 +135,8 @@ extension RevenueCatClient {
         self.init(
             http: OutgoingHTTP(threads: 2, queueLimit: 64, keepsConnections: true),
             url: url.hasSuffix("/") ? String(url.dropLast()) : url,
-            key: try settings.get(MoneySettings.key)
+            key: try settings.get(MoneySettings.key),
+            premium: try settings.get(MoneySettings.premium)
         )
     }
 }

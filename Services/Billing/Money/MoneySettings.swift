@@ -22,6 +22,11 @@ enum MoneySettings {
         default: SandboxRule.none,
         help: "Whether purchases in the stores' sandboxes count: true, false, or ids of accounts separated by commas."
     )
+    static let premium = Setting(
+        "billing.premium-entitlement",
+        default: PremiumEntitlement.premium,
+        help: "The entitlement of RevenueCat that means premium; what is bought without it gives no premium."
+    )
     static let url = Setting(
         "billing.revenuecat-url",
         default: "https://api.revenuecat.com",
@@ -34,5 +39,5 @@ enum MoneySettings {
         help: "Secret key of RevenueCat's REST API; empty asks it nothing."
     )
 
-    static let all: [any AnySetting] = [webhookSecret, signingSecret, sandbox, url, key]
+    static let all: [any AnySetting] = [webhookSecret, signingSecret, sandbox, premium, url, key]
 }

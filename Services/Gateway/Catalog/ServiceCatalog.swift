@@ -3,6 +3,7 @@ private import Cryptography
 internal import FoundationEssentials
 internal import Kernel
 internal import Logging
+internal import Runtime
 private import Synchronization
 internal import Transcoding
 
@@ -14,6 +15,7 @@ final class ServiceCatalog: Sendable {
     private struct State {
         var live: LiveInstances
         var agreement: SettingAgreement
+        var check: ReplicaCheck
         var answeredAt: [String: ContinuousClock.Instant] = [:]
         /// Instances that said lately that their database is away or full, and when; by id.
         var withoutDatabase: [String: (service: String, at: ContinuousClock.Instant)] = [:]
@@ -24,6 +26,8 @@ final class ServiceCatalog: Sendable {
         var installed: [LiveInstances.Offer] = []
         /// How often that has changed.
         var generation = 0
+        /// Routes that services asked for and do not get.
+        var refused: [String: [RouteRefusal]] = [:]
         /// Those that were logged.
         var refusals: Set<RouteRefusal> = []
         var isReady = false
@@ -32,22 +36,27 @@ final class ServiceCatalog: Sendable {
     /// Most descriptors that are requested in one round.
     private static let mostAtOnce = 64
 
-    let routes = RouteTable()
+    let routes: RouteTable
     /// Services that every installation has, `gateway.services`.
     let expected: [String]
     private let bus: BusConnection
     private let logger: Logger
     private let cache: DescriptorCache?
     private let state: Mutex<State>
+    private let checksDescriptors: Bool
 
     /// - Parameters:
     ///   - expected: services that are waited for, and whose routes stay while they are away; the first to declare a path has it.
+    ///   - rules: what no descriptor decides.
+    ///   - keys: of all services; without any, replicas are believed.
     ///   - cache: of this and other gateways of the process.
     ///   - fingerprints: of the settings that this process must have like all others.
     init(
         bus: BusConnection,
         expected: [String],
         logger: Logger,
+        rules: RouteRules = RouteRules(),
+        keys: ServicePublicKeys = .none,
         cache: DescriptorCache? = nil,
         fingerprints: [String: String] = [:]
     ) {
@@ -55,8 +64,11 @@ final class ServiceCatalog: Sendable {
         self.bus = bus
         self.expected = expected
         self.logger = logger
+        routes = RouteTable(rules: rules)
+        checksDescriptors = !keys.isEmpty
         let live = LiveInstances(expected: expected)
-        self.state = Mutex(State(live: live, agreement: SettingAgreement(own: fingerprints)))
+        let agreement = SettingAgreement(own: fingerprints)
+        self.state = Mutex(State(live: live, agreement: agreement, check: ReplicaCheck(keys: keys)))
     }
 
     /// Whether a first round of discovery has been completed: the routes of every replica that answered are installed.
@@ -83,6 +95,35 @@ final class ServiceCatalog: Sendable {
     /// Whether the routes of all these services are installed; an expected service that went away stays known.
     func knows(_ services: Set<String>) -> Bool {
         state.withLock { services.isSubset(of: $0.installed.map(\.service)) }
+    }
+
+    /// Replicas that answered the last question without their service's signature.
+    var refusedReplicas: Int { state.withLock { $0.check.refused.count } }
+
+    /// Routes that services declare and do not get.
+    var refusedRoutes: Int { state.withLock { $0.refused.values.reduce(0) { $0 + $1.count } } }
+
+    /// Shows what is refused on a page of metrics.
+    func show(in metrics: Metrics) {
+        metrics.measured(
+            "streaksnap_gateway_refused_replicas",
+            help: "Replicas that answered the last discovery without a signature of their service."
+        ) { [weak self] in self.map { Double($0.refusedReplicas) } }
+        metrics.measured(
+            "streaksnap_gateway_refused_routes",
+            help: "Routes that services declare and do not get."
+        ) { [weak self] in self.map { Double($0.refusedRoutes) } }
+        metrics.measured(
+            "streaksnap_gateway_checks_descriptors",
+            help: "1 where service.public-keys is set, else 0."
+        ) { [weak self] in self.map { $0.checksDescriptors ? 1 : 0 } }
+    }
+
+    /// The services of both, by name; a few of them when there are many.
+    var refused: [String] {
+        state.withLock { state in
+            Set(state.check.refused.names).union(state.refused.filter { !$0.value.isEmpty }.keys).sorted()
+        }
     }
 
     /// How often the routes have changed.
@@ -113,16 +154,23 @@ final class ServiceCatalog: Sendable {
         // Replicas are not gone because the broker is.
         guard bus.isConnected, let replies = try? await bus.scatter("$SRV.PING", for: interval, atMost: 1_000), bus.isConnected
         else { return }
-        let instances = replies.compactMap { try? JSONDecoder().decode(ServiceInstance.self, from: Data($0.body)) }
-        let (offers, differences) = state.withLock { state in
+        let answers = replies.compactMap { try? JSONDecoder().decode(ServiceInstance.self, from: Data($0.body)) }
+        let (offers, differences, strangers) = state.withLock { state in
             let now = ContinuousClock.now
+            let instances = state.check.admit(answers)
             state.live.answered(instances, at: now)
             for instance in instances {
                 state.answeredAt[instance.name] = now
                 state.withoutDatabase[instance.id] = instance.metadata["database"] == "unavailable" ? (instance.name, now) : nil
             }
             state.honouringKeys = state.live.servicesHonouringKeys
-            return (state.live.offers, state.agreement.look(state.live.instances, at: now))
+            return (state.live.offers, state.agreement.look(state.live.instances, at: now), state.check.report(at: now))
+        }
+        if let strangers {
+            logger.error(
+                "replicas were refused: no key of their service (service.public-keys) has signed their version and descriptor",
+                metadata: ["services": "\(strangers.joined(separator: ", "))"]
+            )
         }
         for difference in differences {
             let holders = difference.holders.values.map { $0.sorted().joined(separator: ", ") }.sorted()
@@ -191,12 +239,15 @@ final class ServiceCatalog: Sendable {
             return known.isEmpty ? nil : .init(service: offer.service, descriptors: known)
         }
         guard known != before else { return }
+        // While a gateway starts, the order decides, not who answered first.
         let refusals = routes.replace(
             with: known.map { offer in
                 RouteTable.Service(name: offer.service, sets: offer.descriptors.compactMap { descriptors[$0] })
-            }
+            },
+            keepsPaths: Set(before.map(\.service)).isSuperset(of: expected)
         )
         state.withLock { state in
+            state.refused = refusals
             state.installed = known
             state.generation += 1
         }

@@ -1,5 +1,5 @@
 /// A replica of a service as it describes itself on the bus (ADR-32).
-struct ServiceInstance: Decodable, Sendable, Equatable {
+struct ServiceInstance: Decodable, Sendable, Hashable {
     /// The service's name, `auth`.
     let name: String
     /// Of this replica, unique on the bus.

@@ -21,8 +21,9 @@ struct Refusals: Sendable {
         let body = ByteBuffer(bytes: ErrorEnvelope.json(error, requestID: requestID))
         var headers: HTTPHeaders = [
             "Content-Type": Exchange.json, "Content-Length": "\(body.readableBytes)", "Connection": "close",
-            "Cache-Control": "no-store", "Date": HTTPDate.now(), "X-Request-Id": requestID,
+            "Cache-Control": "no-store", "Date": HTTPDate.now(), "X-Request-Id": requestID, "X-Content-Type-Options": "nosniff",
         ]
+        headers.describe(error)
         crossOrigin.addHeaders(to: &headers, for: sent[field: "Origin"])
         return (HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers), body)
     }

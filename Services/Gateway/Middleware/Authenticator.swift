@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import Logging
 internal import Tokens
 internal import Transcoding
 
@@ -68,5 +69,24 @@ struct Authenticator: Sendable {
 
 extension ServiceError {
     /// No service has this path, or it is not for callers from outside.
-    static let noRoute = ServiceError(.notFound, "NOT_FOUND", "There is no such route: /docs lists those that there are.")
+    static let noRoute = unknownRoute(near: nil)
+
+    /// - Parameter route: the one that was probably meant.
+    static func unknownRoute(near route: String?) -> ServiceError {
+        let meant = route.map { "There is no such route: did you mean \($0)?" } ?? "There is no such route."
+        return ServiceError(.notFound, "NOT_FOUND", "\(meant) /docs lists those that there are.")
+    }
+}
+
+extension ServiceError {
+    /// What a client sees of the error of a service. A seal that was refused is a mistake of the installation, or an attack
+    /// inside it: no client is to sign in anew for it.
+    func asSeenByClients(_ method: String, _ logger: Logger) -> ServiceError {
+        guard isOfSeal else { return self }
+        logger.error(
+            "a service has refused what was sealed: are its key and the gateway's the same?",
+            metadata: ["method": "\(method)"]
+        )
+        return .unavailable()
+    }
 }

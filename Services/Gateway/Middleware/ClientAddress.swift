@@ -41,8 +41,3 @@ extension SocketAddress {
     /// Its IP address; nil for a socket of another kind.
     var ip: IPAddress? { ipAddress.flatMap { IPAddress($0) } }
 }
-
-extension IPAddress {
-    /// What counts as one client: an IPv6 address as its /64, of which a client has all.
-    var site: IPAddress { isVersion4 ? self : network(bits: 64) }
-}

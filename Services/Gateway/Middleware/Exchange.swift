@@ -50,7 +50,7 @@ struct Exchange: Sendable {
         )
     }
 
-    /// The error envelope (PF-1), with `Retry-After` when the error says when.
+    /// The error envelope (PF-1) with the headers that belong to the error.
     ///
     /// - Parameter isExact: for a route whose bodies follow a published interface.
     func failure(_ error: ServiceError, isExact: Bool = false) -> HTTPResponse {
@@ -59,16 +59,15 @@ struct Exchange: Sendable {
             contentType: Self.json,
             bytes: ErrorEnvelope.json(error, requestID: requestID, isExact: isExact)
         )
-        if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
-        if error.code == .unauthenticated { response.headers.add(name: "WWW-Authenticate", value: "Bearer") }
-        if error.reason == "UNSUPPORTED_CONTENT_ENCODING" { response.headers.add(name: "Accept-Encoding", value: "gzip") }
+        response.headers.describe(error)
         return response
     }
 
     /// 405 with the methods that the path takes (RFC 9110 §15.5.6).
-    func methodNotAllowed(_ allow: [String]) -> HTTPResponse {
+    func methodNotAllowed(_ allow: [String], near route: String? = nil) -> HTTPResponse {
         let list = allow.joined(separator: ", ")
-        var response = failure(ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(list)."))
+        let meant = route.map { " Did you mean \($0)?" } ?? ""
+        var response = failure(ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(list).\(meant)"))
         response.headers.add(name: "Allow", value: list)
         return response
     }
@@ -76,7 +75,7 @@ struct Exchange: Sendable {
     /// PF-2's mapping, with the statuses HTTP has for bodies and paths that no RPC sees.
     static func status(of error: ServiceError) -> Int {
         switch error.reason {
-        case "FILE_TOO_LARGE", "BODY_TOO_LARGE": 413
+        case "FILE_TOO_LARGE", "BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE": 413
         case "UNSUPPORTED_MEDIA_TYPE", "UNSUPPORTED_CONTENT_ENCODING": 415
         case "RANGE_NOT_SATISFIABLE": 416
         case "REQUEST_TIMEOUT": 408
@@ -89,6 +88,17 @@ struct Exchange: Sendable {
     }
 
     static let json = "application/json; charset=utf-8"
+}
+
+extension HTTPHeaders {
+    /// What a failure says in headers: on every 429 and 503, and where the error says it, after how many seconds to try again; on every 401
+    /// how to authenticate; which coding of a body is understood.
+    mutating func describe(_ error: ServiceError) {
+        let isLater = [429, 503].contains(Exchange.status(of: error))
+        if let seconds = error.retryAfter ?? (isLater ? 1 : nil) { add(name: "Retry-After", value: String(seconds)) }
+        if error.code == .unauthenticated { add(name: "WWW-Authenticate", value: ErrorEnvelope.challenge(error)) }
+        if error.reason == "UNSUPPORTED_CONTENT_ENCODING" { add(name: "Accept-Encoding", value: "gzip") }
+    }
 }
 
 extension HTTPResponse {

@@ -1,16 +1,15 @@
 internal import HTTPServer
 internal import Kernel
-internal import NIOCore
 private import Synchronization
 
 /// The API's description, made from the same protos as the routes (PF-6). `/docs` is a page that reads it (`PageRoutes`).
 ///
-/// It is made once for the routes that there are, and all replies share its bytes: everyone may ask for it as often as they
-/// like, and read it as slowly.
+/// It is made and compressed once for the routes that there are, and all replies share its bytes: everyone may ask for it as
+/// often as they like, and read it as slowly.
 final class DocumentationRoutes: Sendable {
     private struct Page {
         let generation: Int
-        let bytes: ByteBuffer
+        let document: StaticDocument
     }
 
     private let catalog: ServiceCatalog
@@ -22,20 +21,18 @@ final class DocumentationRoutes: Sendable {
         (self.catalog, self.developmentClock) = (catalog, developmentClock)
     }
 
-    func openAPI(_ exchange: Exchange) -> HTTPResponse {
-        exchange.response(status: 200, contentType: Exchange.json, body: page)
-    }
+    func openAPI(_ request: HTTPRequest, _ exchange: Exchange) -> HTTPResponse { page.response(to: request, exchange) }
 
     /// The description of the routes that there are now.
-    var page: ByteBuffer {
+    var page: StaticDocument {
         // Read before the routes: a page of newer ones is made once more, and never one of older ones kept.
         let generation = catalog.generation
         // Who comes while it is made waits for it.
         return made.withLock { made in
-            if let made, made.generation >= generation { return made.bytes }
-            let bytes = ByteBuffer(bytes: catalog.openAPI(developmentClock: developmentClock))
-            made = Page(generation: generation, bytes: bytes)
-            return bytes
+            if let made, made.generation >= generation { return made.document }
+            let document = StaticDocument(catalog.openAPI(developmentClock: developmentClock), Exchange.json)
+            made = Page(generation: generation, document: document)
+            return document
         }
     }
 }

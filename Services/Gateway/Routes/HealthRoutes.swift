@@ -15,22 +15,30 @@ struct HealthRoutes: Sendable {
 
     /// `GET /api/health` as the seed shows it. `db` is true when every service answers and has its database; `unavailable` names the others.
     /// `zone_data` is the oldest version of the tz database that a live replica, or this gateway, goes by; left out when none says it.
+    /// `refused` names services of which replicas or routes are refused; left out while there are none.
     func seedHealth(_ exchange: Exchange) async -> HTTPResponse {
         let unavailable = expected.subtracting(catalog.answering.subtracting(catalog.withoutDatabase)).sorted()
         let isWell = unavailable.isEmpty && bus.isConnected
-        let names = unavailable.map { "\"\($0)\"" }.joined(separator: ",")
+        let names = Self.list(unavailable)
+        let refused = Self.list(catalog.refused)
         let json = """
             {"status":"\(isWell ? "ok" : "degraded")","db":\(isWell),"unavailable":[\(names)],"version":"\(BuildInfo.version)",\
+            \(refused.isEmpty ? "" : "\"refused\":[\(refused)],")\
             \(zoneData.map { "\"zone_data\":\"\($0)\"," } ?? "")"timestamp":"\(clock.now())"}
             """
         return exchange.response(status: 200, contentType: Exchange.json, bytes: Array(json.utf8))
     }
 
+    /// Names of services, which have letters, digits, hyphens and underscores, as members of a JSON list.
+    private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ",") }
+
     /// `GET /readyz`: the gateway does not stop, the bus is reachable, every service answers, tokens can be verified.
     func ready(_ exchange: Exchange) -> HTTPResponse {
         let reasons = reasons
         let text = reasons.isEmpty ? "ready\n" : reasons.joined(separator: "\n") + "\n"
-        return exchange.response(status: reasons.isEmpty ? 200 : 503, contentType: "text/plain", bytes: Array(text.utf8))
+        var response = exchange.response(status: reasons.isEmpty ? 200 : 503, contentType: "text/plain", bytes: Array(text.utf8))
+        if !reasons.isEmpty { response.headers.add(name: "Retry-After", value: "1") }
+        return response
     }
 
     /// Why `/readyz` does not say ready.

@@ -20,7 +20,6 @@ struct MapRoute: Sendable {
         var response = exchange.response(status: 200, contentType: "text/html; charset=utf-8", bytes: html)
         response.headers.add(contentsOf: [
             ("Cache-Control", "no-store"), ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"),
-            ("X-Content-Type-Options", "nosniff"),
         ])
         return response
     }

@@ -47,7 +47,6 @@ struct MediaRoute: Sendable {
             "Content-Type": Self.contentType(of: key), "ETag": tag, "Accept-Ranges": "bytes",
             // PH-6: a withheld photo is not shown from a cache for longer than this.
             "Cache-Control": isOpen ? "public, max-age=60" : "private, max-age=60", "X-Request-Id": exchange.requestID,
-            "X-Content-Type-Options": "nosniff",
         ]
         // An export is a file to keep, not a page to show.
         if key.description.hasSuffix(".json") {

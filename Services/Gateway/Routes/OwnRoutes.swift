@@ -15,6 +15,12 @@ struct OwnRoutes: Sendable {
     /// Where the development clock is on.
     let map: MapRoute?
 
+    /// Templates of all paths that a gateway may have, so that no service gets one of them: also while the development clock is off.
+    static let templates =
+        ["/media/**", "/\(UploadRoute.prefix.dropFirst())**"] + PageRoutes.paths + [
+            "/pages/**", "/api/health", "/healthz", "/readyz", "/openapi.json", "/map", "/api/dev/clock",
+        ]
+
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
         if path.hasPrefix("/media/") || pages.has(path) { return ["GET", "HEAD"] }
@@ -42,7 +48,7 @@ struct OwnRoutes: Sendable {
         case "/api/health": return await health.seedHealth(exchange)
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
         case "/readyz": return health.ready(exchange)
-        case "/openapi.json": return documentation.openAPI(exchange)
+        case "/openapi.json": return documentation.openAPI(request, exchange)
         case "/map": return map?.page(exchange)
         case "/api/dev/clock": return try await clock?.respond(to: request, exchange)
         default: return nil

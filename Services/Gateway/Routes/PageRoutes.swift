@@ -1,6 +1,4 @@
 internal import HTTPServer
-internal import Kernel
-internal import NIOCore
 
 /// Pages for browsers: `/docs` shows the API (PF-6), `/admin` is the console of administrators, `/demo` plays the product. What they are made
 /// of lies in `Pages/`.
@@ -9,18 +7,9 @@ internal import NIOCore
 struct PageRoutes: Sendable {
     /// A file that a page is, or is made of.
     private struct File {
-        /// Shared by all replies.
-        let bytes: ByteBuffer
-        let contentType: String
-        /// Names the bytes.
-        let tag: String
+        let document: StaticDocument
         /// Whether only the demo needs it.
         let isDemo: Bool
-
-        init(_ bytes: [UInt8], _ contentType: String, isDemo: Bool = false) {
-            (self.bytes, self.contentType, self.isDemo) = (ByteBuffer(bytes: bytes), contentType, isDemo)
-            self.tag = "\"\(String(StableHash.fnv1a(bytes), radix: 16))\""
-        }
     }
 
     /// Files that only the demo needs: it moves the time of the installation.
@@ -33,9 +22,13 @@ struct PageRoutes: Sendable {
         uniqueKeysWithValues: PageFiles.all.map { name, bytes in
             let parts = name.split(separator: ".")
             let path = parts.last == "html" ? "/\(parts[0])" : "/pages/\(name)"
-            return (path, File(bytes, contentType(of: parts.last ?? ""), isDemo: ofDemo.contains(name)))
+            let document = StaticDocument(bytes, contentType(of: parts.last ?? ""))
+            return (path, File(document: document, isDemo: ofDemo.contains(name)))
         }
     )
+
+    /// The paths of all pages.
+    static var paths: [String] { files.keys.filter { !$0.hasPrefix("/pages/") }.sorted() }
 
     private static func contentType(of ending: Substring) -> String {
         switch ending {
@@ -61,16 +54,9 @@ struct PageRoutes: Sendable {
     /// The page; nil for other paths.
     func respond(to request: HTTPRequest, _ exchange: Exchange) -> HTTPResponse? {
         guard let file = file(request.path) else { return nil }
-        let known = request.headers[field: "If-None-Match"]
-        let isKnown = known == "*" || known?.contains(file.tag) == true
-        var response =
-            isKnown
-            ? HTTPResponse(.notModified, ["X-Request-Id": exchange.requestID])
-            : exchange.response(status: 200, contentType: file.contentType, body: file.bytes)
+        var response = file.document.response(to: request, exchange)
         response.headers.add(contentsOf: [
-            // Asked for anew each time, so that the files of two versions never meet.
-            ("ETag", file.tag), ("Cache-Control", "no-cache"), ("Content-Security-Policy", Self.contentPolicy),
-            ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+            ("Content-Security-Policy", Self.contentPolicy), ("Referrer-Policy", "no-referrer"),
             ("Permissions-Policy", "camera=(self), microphone=(), geolocation=()"),
         ])
         return response

@@ -246,7 +246,10 @@ final class StreamHub: Sendable {
 
     private func ask(_ stream: EventStream, _ context: CallContext) async throws -> StreamPage {
         let body = StreamContract.request(lastEventID: stream.position, lease: stream.lease.description)
-        let reply = try await bus.callRaw(subject: stream.method, body: body, context: context, idempotent: true)
+        let reply: [UInt8]
+        do { reply = try await bus.callRaw(subject: stream.method, body: body, context: context, idempotent: true) } catch {
+            throw (error as? ServiceError)?.asSeenByClients(stream.method, logger) ?? error
+        }
         guard let page = StreamContract.page(reply) else { throw ServiceError.internal }
         return page
     }

@@ -288,6 +288,6 @@ extension DescriptorParser {
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
         while lines.first?.isEmpty == true { lines.removeFirst() }
-        return lines.joined(separator: "\n")
+        return RuleIDs.removed(from: lines.joined(separator: "\n"))
     }
 }

@@ -54,7 +54,7 @@ public struct FieldDescriptor: Sendable {
     public internal(set) var typeName = ""
     /// Position in the message's `oneofs`; nil when it is in none.
     public internal(set) var oneof: Int?
-    /// The `//` comment above it.
+    /// The `//` comment above it, as published: without ids of rules.
     public internal(set) var comment = ""
     public internal(set) var rules = FieldRules()
     public internal(set) var isDeprecated = false
@@ -163,13 +163,13 @@ public struct FieldRules: Hashable, Sendable {
     /// Whether `format` is that of the service's own type for the text. Of replies it is not shown.
     var isTyped = false
     public internal(set) var secret = false
-    /// A value for the OpenAPI page to show; empty when none is declared.
+    /// A value for the OpenAPI page to show; empty when none is declared, `null` when there is none in its examples.
     public internal(set) var example = ""
-    /// What the page shows of a request beside them.
+    /// What the page shows beside them.
     public internal(set) var shown = ShownRules()
 }
 
-/// `streaksnap.options.v1.ShownRules`: what a handler checks itself.
+/// `streaksnap.options.v1.ShownRules`: what a handler checks itself, and the only values that it answers.
 public struct ShownRules: Hashable, Sendable {
     public internal(set) var required = false
     /// A regular expression; empty when none is declared.
@@ -205,6 +205,8 @@ public struct MethodPolicy: Hashable, Sendable {
         public internal(set) var field = ""
         /// Most bytes accepted.
         public internal(set) var maxBytes: UInt64 = 0
+        /// Name of the request's field that may name a file that was sent before; empty where none does.
+        public internal(set) var instead = ""
     }
 
     /// A request whose body goes to the handler unread.
@@ -231,6 +233,16 @@ public struct MethodPolicy: Hashable, Sendable {
         public internal(set) var subject = ""
         /// Name of the method that renews leases.
         public internal(set) var renew = ""
+        /// The events that there are; none when they are not declared.
+        public internal(set) var kinds: [Kind] = []
+
+        /// A kind of event.
+        public struct Kind: Hashable, Sendable {
+            /// `event` of the stream.
+            public internal(set) var name = ""
+            /// Full name of the message that its `data` is, as JSON.
+            public internal(set) var data = ""
+        }
     }
 
     /// A reply whose bytes are sent as they are, or a redirect.
@@ -256,7 +268,8 @@ public struct MethodPolicy: Hashable, Sendable {
             /// A token of RFC 9110 and visible ASCII with spaces.
             public let name, value: String
 
-            /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business or would sign a user in.
+            /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business, would sign a user in, or hold
+            /// for more than the reply.
             init?(_ text: String) {
                 let parts = text.split(separator: ":", maxSplits: 1)
                 guard parts.count == 2,
@@ -270,7 +283,8 @@ public struct MethodPolicy: Hashable, Sendable {
             }
 
             private static let reserved: Set<String> = [
-                "connection", "content-length", "content-type", "location", "set-cookie", "transfer-encoding", "x-request-id",
+                "alt-svc", "clear-site-data", "connection", "content-length", "content-type", "location", "refresh",
+                "service-worker-allowed", "set-cookie", "strict-transport-security", "transfer-encoding", "x-request-id",
             ]
         }
     }
@@ -299,4 +313,6 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var reasons: [String] = []
     /// The bodies follow a published interface to the letter.
     public internal(set) var exact = false
+    /// Field of the reply that makes the status 202 where it is set; empty for most methods.
+    public internal(set) var acceptedField = ""
 }

@@ -2,12 +2,13 @@ public import Kernel
 
 /// The HTTP form of a failure (PF-1, PF-2).
 public enum ErrorEnvelope {
-    /// `{"success":false,"error":{"code","message","details":[{"field","message"}]},"meta":{"request_id"}}`.
+    /// `{"success":false,"error":{"code","reason","message","details":[{"field","message"}]},"meta":{"request_id"}}`.
     ///
     /// - Parameters:
-    ///   - error: its reason becomes `error.code`.
+    ///   - error: its reason becomes `error.reason`, on every route, and `error.code`.
     ///   - requestID: becomes `meta.request_id`.
-    ///   - isExact: for routes whose bodies follow a published interface (`exact`): `details` is an object, and 401 has one code.
+    ///   - isExact: for routes whose bodies follow a published interface (`exact`): `details` is an object, and the code of each 401 is
+    ///     `UNAUTHORIZED`.
     public static func json(_ error: ServiceError, requestID: String, isExact: Bool = false) -> [UInt8] {
         var out = JSONText()
         out.object { out in
@@ -15,6 +16,7 @@ public enum ErrorEnvelope {
             out.member("error") { out in
                 out.object { out in
                     out.member("code") { $0.string(isExact && error.code == .unauthenticated ? "UNAUTHORIZED" : error.reason) }
+                    out.member("reason") { $0.string(error.reason) }
                     out.member("message") { $0.string(error.message) }
                     out.member("details") { out in
                         guard isExact else { return out.list(error.details) }
@@ -27,6 +29,15 @@ public enum ErrorEnvelope {
             }
         }
         return out.bytes
+    }
+
+    /// The challenge of a 401 (RFC 6750 §3): why the access token was refused, where one was.
+    public static func challenge(_ error: ServiceError) -> String {
+        let scheme = "Bearer"
+        guard ErrorReasons.accessToken.contains(error.reason) else { return scheme + #" realm="api""# }
+        // Quotes, backslashes and what is not ASCII may not stand in the description.
+        let text = String(decoding: error.message.utf8.filter { (32...126).contains($0) && $0 != 34 && $0 != 92 }, as: UTF8.self)
+        return scheme + #" error="invalid_token", error_description="\#(text)", realm="api""#
     }
 
     /// Whether a detail's message is written as it is in an object: a number or a flag of JSON.

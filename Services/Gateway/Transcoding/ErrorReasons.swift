@@ -11,8 +11,10 @@ enum ErrorReasons {
     /// Where a path has parameters.
     static let path = ["MALFORMED_PATH"]
     /// Where the caller must be signed in.
-    static let signedIn = ["AUTHENTICATION_REQUIRED", "INVALID_TOKEN", "SESSION_REVOKED", "TOKEN_EXPIRED", "UNAUTHENTICATED"]
-    /// The same where bodies follow a published interface (`exact`).
+    static let signedIn = ["AUTHENTICATION_REQUIRED", "UNAUTHENTICATED"] + accessToken
+    /// The access token that was sent is not good (any more): RFC 6750's `invalid_token`.
+    static let accessToken = ["INVALID_TOKEN", "SESSION_REVOKED", "TOKEN_EXPIRED"]
+    /// The code of all these where bodies follow a published interface (`exact`); `error.reason` says which.
     static let signedInExactly = ["UNAUTHORIZED"]
     static let noGuests = ["GUEST_NOT_ALLOWED"]
     static let administrators = ["ADMIN_ONLY", "SECOND_FACTOR_ENROLMENT_REQUIRED"]

@@ -10,16 +10,26 @@ enum NearName {
         of(name, among: names).map { "\(problem): did you mean \($0)?" } ?? problem
     }
 
+    /// The same, and all names where none is near and there are few.
+    static func problemOrAll(_ problem: String, _ name: String, among names: [String]) -> String {
+        let said = Self.problem(problem, name, among: names)
+        return said == problem && (1...fewNames).contains(names.count)
+            ? "\(problem): this takes \(names.joined(separator: ", "))" : said
+    }
+
+    private static let fewNames = 6
+
     /// The name that was probably meant; nil when none is near, or several are.
     ///
     /// One that is spelled in another way (`displayName` for `display_name`), one with a slip of the keyboard or two, or the only one that
-    /// has these words and more, or fewer (`password` for `new_password`, `item_id` for `item`).
+    /// has these words and more, or fewer (`password` for `new_password`, `item_id` for `item`), or the only one of this kind (`user_id` for
+    /// `subject_id`).
     static func of(_ name: String, among names: [String]) -> String? {
         // A dotted name may be wrong in any of its parts.
         guard name.utf8.count <= longest, !name.contains(".") else { return nil }
         let words = Self.words(name), letters = Array(words.joined())
         if let same = names.first(where: { Self.words($0).joined().elementsEqual(letters) }) { return same }
-        let slips = letters.count < 4 ? 0 : letters.count < 7 ? 1 : 2
+        let slips = mostSlips(letters.count)
         var best: (name: String, distance: Int)?
         for other in names where other.utf8.count <= longest {
             let others = Array(Self.words(other).joined())
@@ -30,8 +40,27 @@ enum NearName {
         }
         if let best { return best.name }
         let related = names.filter { isPart(words, of: Self.words($0)) || isPart(Self.words($0), of: words) }
-        return related.count == 1 ? related[0] : nil
+        if related.count == 1 { return related[0] }
+        // `id`, `type`, `url`: what it is comes last.
+        let kind = names.filter { other in
+            let others = Self.words(other)
+            return words.count > 1 && others.count > 1 && others.last == words.last
+        }
+        return kind.count == 1 && related.isEmpty ? kind[0] : nil
     }
+
+    /// How many slips of the keyboard are between a segment of a path and what it should be; nil for more than its length allows. Case,
+    /// hyphens and underscores count for nothing.
+    static func slips(_ sent: [UInt8], _ meant: [UInt8]) -> Int? {
+        guard sent.count <= longest, meant.count <= longest else { return nil }
+        let letters = [sent, meant].map { Array(words(String(decoding: $0, as: UTF8.self)).joined()) }
+        let most = mostSlips(letters[1].count)
+        guard abs(letters[0].count - letters[1].count) <= most else { return nil }
+        let slips = distance(letters[0], letters[1])
+        return slips <= most ? slips : nil
+    }
+
+    private static func mostSlips(_ letters: Int) -> Int { letters < 4 ? 0 : letters < 7 ? 1 : 2 }
 
     /// The words of a name in small letters: `userIds`, `user_ids`, `user-ids` and `user_ids[]` have the same.
     private static func words(_ name: String) -> [[UInt8]] {

@@ -19,7 +19,7 @@ public enum OpenAPI {
         let paths = paths(routes, &schemas) + OpenAPIGateway.paths(developmentClock: developmentClock)
         let document: JSONNode = [
             "openapi": "3.1.0",
-            "info": ["title": .string(title), "version": .string(version), "description": .string(description)],
+            "info": ["title": .string(title), "version": .string(version), "description": .string(description(routes))],
             "servers": [["url": .string(server.isEmpty ? "/" : server)]],
             "tags": .array(tags(routes)),
             "paths": .object(paths),
@@ -28,7 +28,8 @@ public enum OpenAPI {
                 "parameters": ["IdempotencyKey": OpenAPIResponses.idempotencyKey],
                 "headers": OpenAPIResponses.headers,
                 "schemas": .object(
-                    OpenAPIResponses.components + errors(routes) + OpenAPIGateway.components + schemas.components()
+                    OpenAPIErrors.components(isExact: routes.contains(where: \.policy.exact)) + OpenAPIResponses.components
+                        + OpenAPIGateway.components + schemas.components()
                 ),
             ],
         ]
@@ -37,12 +38,27 @@ public enum OpenAPI {
         return out.bytes
     }
 
-    private static let description = """
-        Success is `{"success": true, "data": …, "meta": …}`, failure `{"success": false, "error": {"code", "message", "details"}, "meta": …}`. \
-        `error.code` is stable; each operation lists its own. New ones may come: treat those that you do not know by their HTTP status. \
-        Times are RFC 3339 in UTC, dates `YYYY-MM-DD`, ids UUIDs. Operations marked as deprecated are other paths of the same method, kept \
+    private static func description(_ routes: [Route]) -> String {
+        """
+        Success is `{"success": true, "data": …, "meta": …}`, failure \
+        `{"success": false, "error": {"code", "reason", "message", "details"}, "meta": …}`. `error.code` is stable; each operation lists its \
+        own, in `x-error-codes` too. New ones may come: treat those that you do not know by their HTTP status. Act on `error.reason`: it is the same word on every \
+        route. \(published(routes))Every 401 has `WWW-Authenticate`, every 429 and 503 `Retry-After`. \
+        Times are RFC 3339 in UTC, dates `YYYY-MM-DD`, ids UUIDs. Examples are of 2 January 2026. Operations marked as deprecated are other paths of the same method, kept \
         for older clients.
         """
+    }
+
+    /// Which routes keep a form of errors that was published (`exact`), and what is different there.
+    private static func published(_ routes: [Route]) -> String {
+        let names = routes.filter(\.policy.exact).map { "`\($0.verb) \($0.template)`" }
+        guard !names.isEmpty else { return "" }
+        return """
+            `error.details` is a list, but on the routes that keep the form in which they were published it is an object, and the `code` of \
+            each 401 is `UNAUTHORIZED` there, while `reason` says `TOKEN_EXPIRED`, `INVALID_TOKEN`, `SESSION_REVOKED` or \
+            `AUTHENTICATION_REQUIRED`: \(names.joined(separator: ", ")).\u{20}
+            """
+    }
 
     /// One a service, described by what its protos say of it; of several versions, the best.
     private static func tags(_ routes: [Route]) -> [JSONNode] {
@@ -88,20 +104,6 @@ public enum OpenAPI {
     /// `authRegister`: the service's name on the bus, so that a method can move to another proto service of its package.
     static func operationID(_ route: Route) -> String { route.service + route.method }
 
-    /// One a method: the failures of all its routes.
-    private static func errors(_ routes: [Route]) -> [(String, JSONNode)] {
-        var order: [String] = []
-        var reasons: [String: Set<String>] = [:]
-        var exact: Set<String> = []
-        for route in routes {
-            let name = OpenAPIResponses.errorComponent(route)
-            if reasons[name] == nil { order.append(name) }
-            if route.policy.exact { exact.insert(name) }
-            reasons[name, default: []].formUnion(route.reasons)
-        }
-        return order.map { ($0, OpenAPIResponses.error(reasons[$0, default: []].sorted(), isExact: exact.contains($0))) }
-    }
-
     private static func operation(_ route: Route, id: String, _ schemas: inout OpenAPISchemas) -> JSONNode {
         var operation: JSONNode = ["operationId": .string(id), "tags": [.string(route.service)]]
         var comment = route.descriptor.comment
@@ -121,6 +123,7 @@ public enum OpenAPI {
         default: operation["security"] = [["bearer": []]]
         }
         operation["x-auth"] = .string("\(route.policy.auth)")
+        operation["x-error-codes"] = .strings(route.reasons)
         let parameters = OpenAPIParameters.parameters(route, &schemas)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
         operation["requestBody"] = OpenAPIParameters.requestBody(route, &schemas)

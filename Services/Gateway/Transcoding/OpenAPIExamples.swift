@@ -28,8 +28,10 @@ struct OpenAPIExamples {
         return .object(members)
     }
 
-    /// A field's value.
+    /// A field's value; null when the field has no place in examples.
     func value(_ field: FieldDescriptor, isReply: Bool, inside: [String] = []) -> JSONNode {
+        // A reply leaves no list out.
+        if field.rules.example == "null" { return isReply && field.shape == .repeated ? [] : .null }
         switch field.shape {
         case .scalar, .optional: return single(field, isReply: isReply, inside: inside)
         case .repeated:
@@ -73,7 +75,7 @@ struct OpenAPIExamples {
         case .version: return "2026-01"
         case .unspecified, .username: break
         }
-        if let first = field.rules.oneOf.first { return first }
+        if let first = (field.rules.shown.oneOf + field.rules.oneOf).first { return first }
         if field.name == "id" || field.name.hasSuffix("_id") { return Self.id(field.name) }
         if field.name == "date" || field.name.hasSuffix("_date") { return "2026-01-02" }
         if field.name.hasSuffix("_url") { return "https://example.com/\(field.name)" }

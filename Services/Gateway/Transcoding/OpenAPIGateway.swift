@@ -8,25 +8,29 @@ enum OpenAPIGateway {
     private static let mediaReasons = ErrorReasons.always + ErrorReasons.file + ErrorReasons.link
 
     static let components: [(String, JSONNode)] = [
-        ("GatewayMediaError", OpenAPIResponses.error(mediaReasons.sorted())),
-        ("GatewayClockError", OpenAPIResponses.error(clockReasons.sorted())),
         (
             "GatewayHealth",
             [
                 "type": "object", "required": ["status", "db", "unavailable", "version", "timestamp"],
                 "properties": [
-                    "status": ["type": "string", "enum": ["ok", "degraded"]],
+                    "status": [
+                        "type": "string", "enum": ["ok", "degraded"], "description": "Degraded while `db` is false.",
+                    ],
                     "db": ["type": "boolean", "description": "Whether every service answers and has its database."],
                     "unavailable": [
                         "type": "array", "items": ["type": "string"],
                         "description": "Services that do not answer, or whose database is away or full.",
                     ],
-                    "version": ["type": "string"],
+                    "refused": [
+                        "type": "array", "items": ["type": "string"],
+                        "description": "Services of which a replica or a route is refused; absent while there are none.",
+                    ],
+                    "version": ["type": "string", "description": "The release that runs."],
                     "zone_data": [
                         "type": "string",
                         "description": "The oldest version of the tz database that a part goes by; absent when none says it.",
                     ],
-                    "timestamp": ["type": "string", "format": "date-time"],
+                    "timestamp": ["type": "string", "format": "date-time", "description": "When it answered, by its clock."],
                 ],
             ]
         ),
@@ -37,9 +41,9 @@ enum OpenAPIGateway {
                 "properties": [
                     "success": OpenAPIResponses.success,
                     "data": [
-                        "type": "object", "required": ["now", "offset_seconds"],
+                        "type": "object", "description": "The development clock.", "required": ["now", "offset_seconds"],
                         "properties": [
-                            "now": ["type": "string", "format": "date-time"],
+                            "now": ["type": "string", "format": "date-time", "description": "The time that it shows."],
                             "offset_seconds": [
                                 "type": "integer", "format": "int64", "description": "How far ahead of the real time it is.",
                             ],
@@ -54,8 +58,14 @@ enum OpenAPIGateway {
             [
                 "type": "object", "description": "Exactly one of the two.", "minProperties": 1, "maxProperties": 1,
                 "properties": [
-                    "advance_seconds": ["type": "integer", "format": "int64", "minimum": 0, "maximum": 3_153_600_000],
-                    "set": ["type": "string", "format": "date-time", "description": "Not before what the clock shows."],
+                    "advance_seconds": [
+                        "type": "integer", "format": "int64", "minimum": 0, "maximum": 3_153_600_000,
+                        "description": "Seconds by which to move it forward.",
+                    ],
+                    "set": [
+                        "type": "string", "format": "date-time",
+                        "description": "The time that it is to show: not before what it shows now.",
+                    ],
                 ],
             ]
         ),
@@ -108,7 +118,10 @@ enum OpenAPIGateway {
     private static func document(_ id: String, _ summary: String, _ type: String) -> JSONNode {
         var route = operation(id, summary)
         let content = JSONNode.object([(type, [:] as JSONNode)])
-        route["responses"] = ["200": ["description": "The document.", "headers": headers, "content": content]]
+        route["responses"] = [
+            "200": ["description": "The document; as gzip for who accepts that.", "headers": headers, "content": content],
+            "304": ["description": "It is the one that `If-None-Match` names.", "headers": headers],
+        ]
         return route
     }
 
@@ -138,7 +151,7 @@ enum OpenAPIGateway {
         route["parameters"] = [
             [
                 "name": "key", "in": "path", "required": true, "schema": ["type": "string", "minLength": 1],
-                "example": "avatars/1/512.jpg",
+                "description": "Names the file, as the link has it.", "example": "avatars/1/512.jpg",
             ],
             query("exp", "When the link ends, in seconds since 1970.", "1767322800"),
             query("for", "The user that the link was made for.", OpenAPIExamples.id("for")),
@@ -146,7 +159,8 @@ enum OpenAPIGateway {
         ]
         let image: JSONNode = ["image/jpeg": [:], "image/png": [:]]
         var failure: JSONNode = ["description": "There is no such file, or the link has ended.", "headers": headers]
-        failure["content"] = OpenAPIResponses.errorContent("GatewayMediaError", "NOT_FOUND", "There is no such file.")
+        failure["content"] = OpenAPIErrors.content("NOT_FOUND", "There is no such file.")
+        route["x-error-codes"] = .strings(mediaReasons.sorted())
         route["responses"] = [
             "200": ["description": "The file.", "headers": headers, "content": image],
             "206": ["description": "The part that `Range` asked for.", "headers": headers, "content": image],
@@ -172,11 +186,8 @@ enum OpenAPIGateway {
         ]
         let content: JSONNode = ["application/json": ["schema": .reference("schemas/GatewayClock"), "example": example]]
         var failure: JSONNode = ["description": "Failure; `error.code` says which.", "headers": headers]
-        failure["content"] = OpenAPIResponses.errorContent(
-            "GatewayClockError",
-            "VALIDATION_ERROR",
-            "The request has invalid fields."
-        )
+        failure["content"] = OpenAPIErrors.content("VALIDATION_ERROR", "The request has invalid fields.")
+        route["x-error-codes"] = .strings(clockReasons.sorted())
         route["responses"] = [
             "200": ["description": "What it shows now.", "headers": headers, "content": content], "default": failure,
         ]

@@ -39,7 +39,10 @@ enum OpenAPIParameters {
         }
         for (index, segment) in route.pattern.segments.enumerated() where segment == .any || segment == .rest {
             if !route.pattern.variables.contains(where: { $0.segments.contains(index) }) {
-                list.append(["name": .string("segment_\(index)"), "in": "path", "required": true, "schema": ["type": "string"]])
+                list.append([
+                    "name": .string("segment_\(index)"), "in": "path", "required": true, "description": "A part of the path.",
+                    "schema": ["type": "string"],
+                ])
             }
         }
         if route.policy.stream != nil {
@@ -82,8 +85,9 @@ enum OpenAPIParameters {
         var bare = field
         bare.comment = ""
         parameter["schema"] = schemas.schemaOf(bare, in: route.set, .text)
+        let example = OpenAPIExamples(set: route.set).value(field, isReply: false)
         // Of what only a reply can give, there is none that works.
-        if field.name != "cursor" { parameter["example"] = OpenAPIExamples(set: route.set).value(field, isReply: false) }
+        if field.name != "cursor", example != .null { parameter["example"] = example }
         return parameter
     }
 
@@ -155,7 +159,8 @@ enum OpenAPIParameters {
         for (name, field) in schemas.queryFields(of: route.requestType, in: route.set) {
             guard !taken.contains(where: { name == $0 || name.hasPrefix($0 + ".") }) else { continue }
             properties.append((name, schemas.schemaOf(field, in: route.set, .text)))
-            example.append((name, examples.value(field, isReply: false)))
+            let value = examples.value(field, isReply: false)
+            if value != .null, !route.policy.uploads.contains(where: { $0.instead == name }) { example.append((name, value)) }
             // A member's rules hold when its message is there.
             if field.isRequiredInput, !name.contains(".") { required.append(name) }
         }
@@ -163,10 +168,10 @@ enum OpenAPIParameters {
         if !required.isEmpty { schema["required"] = .strings(required) }
         let form: (String, JSONNode) = ("multipart/form-data", ["schema": schema, "example": .object(example)])
         // JSON has no file.
-        let needsFile = message.fields.contains { files.contains($0.name) && $0.isRequiredInput }
-        guard route.takesJSON, !needsFile else { return ["content": .object([form]), "required": true] }
+        guard route.takesJSON else { return ["content": .object([form]), "required": true] }
+        let object = schemas.object(message, in: route.set, .body, without: taken)
         let json: JSONNode = [
-            "schema": schemas.object(message, in: route.set, .body, without: taken),
+            "schema": schemas.named(OpenAPIResponses.component(route, "JSON"), object),
             "example": examples.message(route.requestType, isReply: false, without: taken),
         ]
         return ["content": .object([form, ("application/json", json)]), "required": true]

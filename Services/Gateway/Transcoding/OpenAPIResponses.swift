@@ -20,72 +20,43 @@ enum OpenAPIResponses {
         ],
         "RateLimitRemaining": ["description": "Requests that can still be made at once.", "schema": ["type": "integer"]],
         "RateLimitReset": ["description": "Seconds until the allowance is whole again.", "schema": ["type": "integer"]],
-        "RetryAfter": ["description": "Seconds after which trying again makes sense.", "schema": ["type": "integer"]],
+        "RetryAfter": [
+            "description": "Seconds after which trying again makes sense; with every 429 and 503.", "schema": ["type": "integer"],
+        ],
+        "WWWAuthenticate": [
+            "description": """
+            With every 401: `Bearer`, and where the access token that was sent is refused also `error="invalid_token"` and \
+            `error_description` (RFC 6750). Then a new one is worth asking for.
+            """,
+            "schema": ["type": "string"],
+        ],
     ]
 
     /// Schemas that many operations share.
     static let components: [(String, JSONNode)] = [
         (
-            "ErrorDetail",
+            "ReplyMeta",
             [
-                "type": "object", "required": ["field", "message"],
-                "properties": [
-                    "field": [
-                        "type": "string",
-                        "description": "Path of the field in the request; empty when no single one is to blame.",
-                    ],
-                    "message": ["type": "string"],
-                ],
+                "type": "object", "description": .string(aboutExchange), "required": ["request_id"],
+                "properties": ["request_id": requestID],
             ]
-        ),
-        ("ReplyMeta", ["type": "object", "required": ["request_id"], "properties": ["request_id": ["type": "string"]]]),
+        )
     ]
+
+    private static let aboutExchange = "About the exchange: the id of the request."
+    /// `meta.request_id`.
+    static let requestID: JSONNode = ["type": "string", "description": "That of the header `X-Request-Id`."]
 
     static let exampleID: JSONNode = .string(OpenAPIExamples.id("request_id"))
 
-    /// `success` of a reply and of a failure. They have no `const`: OpenAPI Generator compares a flag's with the text "true", so that its
-    /// clients would refuse every reply. The status says the same.
+    /// `success` of a reply. It has no `const`: OpenAPI Generator compares a flag's with the text "true", so that its clients would refuse every
+    /// reply. The status says the same.
     static let success: JSONNode = ["type": "boolean", "description": "Always true."]
-    static let failure: JSONNode = ["type": "boolean", "description": "Always false."]
 
-    /// The component with the failures of a route's method: `AuthRegisterError`.
-    static func errorComponent(_ route: Route) -> String { component(route, "Error") }
-
-    private static func component(_ route: Route, _ suffix: String) -> String {
+    /// The name of a component that belongs to a route's method: `AuthRegisterSuccess`.
+    static func component(_ route: Route, _ suffix: String) -> String {
         let id = OpenAPI.operationID(route)
         return id.prefix(1).uppercased() + id.dropFirst() + suffix
-    }
-
-    /// The error envelope (PF-1) with the codes that may stand in it.
-    ///
-    /// - Parameter isExact: `details` is an object (`exact`).
-    static func error(_ reasons: [String], isExact: Bool = false) -> JSONNode {
-        let list: JSONNode = ["type": "array", "items": .reference("schemas/ErrorDetail")]
-        let object: JSONNode = ["type": "object", "additionalProperties": ["type": ["string", "number", "boolean"]]]
-        return [
-            "type": "object", "required": ["success", "error", "meta"],
-            "properties": [
-                "success": failure,
-                "error": [
-                    "type": "object", "required": ["code", "message", "details"],
-                    "properties": [
-                        "code": ["type": "string", "enum": .strings(reasons)], "message": ["type": "string"],
-                        "details": isExact ? object : list,
-                    ],
-                ],
-                "meta": .reference("schemas/ReplyMeta"),
-            ],
-        ]
-    }
-
-    /// A failure's body, with a code for an example.
-    static func errorContent(_ component: String, _ code: String, _ message: String, isExact: Bool = false) -> JSONNode {
-        let details: JSONNode = isExact ? [:] : []
-        let example: JSONNode = [
-            "success": false, "error": ["code": .string(code), "message": .string(message), "details": details],
-            "meta": ["request_id": exampleID],
-        ]
-        return ["application/json": ["schema": .reference("schemas/" + component), "example": example]]
     }
 
     private static let rateLimit: [(String, JSONNode)] = [
@@ -94,14 +65,19 @@ enum OpenAPIResponses {
         ("RateLimit-Remaining", .reference("headers/RateLimitRemaining")),
         ("RateLimit-Reset", .reference("headers/RateLimitReset")),
     ]
+    private static let challenge: (String, JSONNode) = ("WWW-Authenticate", .reference("headers/WWWAuthenticate"))
     static let retryAfter: (String, JSONNode) = ("Retry-After", .reference("headers/RetryAfter"))
 
     static func responses(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
-        let component = errorComponent(route)
         var responses: [(String, JSONNode)] = []
         var success: JSONNode = ["description": "Success.", "headers": .object(rateLimit), "content": content(route, &schemas)]
         if route.policy.body?.blobField.isEmpty == false { success["description"] = "The reply, or the file it stands for." }
         responses.append((String(route.policy.successStatus), success))
+        if !route.policy.acceptedField.isEmpty {
+            let field = "data.\(route.policy.acceptedField)"
+            let text = "Accepted, and not done yet: `\(field)` says what it waits for, and nothing else of `data` is set."
+            responses.append(("202", ["description": .string(text), "headers": .object(rateLimit)]))
+        }
         if let body = route.policy.body {
             if !body.redirectField.isEmpty {
                 responses.append(
@@ -109,7 +85,7 @@ enum OpenAPIResponses {
                 )
             }
             if !body.statusField.isEmpty {
-                var content = errorContent(component, "INTERNAL", "Something went wrong on our side.")
+                var content = OpenAPIErrors.content("INTERNAL", "Something went wrong on our side.")
                 content[mediaType(body)] = [:]
                 responses.append(
                     ("4XX", ["description": "The page says why not.", "headers": .object(rateLimit), "content": content])
@@ -117,7 +93,7 @@ enum OpenAPIResponses {
             }
         }
         if !route.policy.unlimited {
-            responses.append(("429", tooMany(route, component)))
+            responses.append(("429", tooMany(route)))
         }
         let code = route.policy.reasons.first ?? "UNAVAILABLE"
         responses.append(
@@ -125,21 +101,20 @@ enum OpenAPIResponses {
                 "default",
                 [
                     "description": .string("Failure; `error.code` says which: \(route.reasons.joined(separator: ", "))."),
-                    "headers": .object(rateLimit + [retryAfter]),
-                    "content": errorContent(component, code, "One sentence that is safe to show.", isExact: route.policy.exact),
+                    "headers": .object(rateLimit + [retryAfter] + (route.policy.auth == .none ? [] : [challenge])),
+                    "content": OpenAPIErrors.content(code, "One sentence that is safe to show.", isExact: route.policy.exact),
                 ]
             )
         )
         return .object(responses)
     }
 
-    private static func tooMany(_ route: Route, _ component: String) -> JSONNode {
+    private static func tooMany(_ route: Route) -> JSONNode {
         [
             "description": route.policy.stream == nil
-                ? "Too many requests (PF-5)." : "Too many requests (PF-5), or too many streams of this user are open.",
+                ? "Too many requests." : "Too many requests, or too many streams of this user are open.",
             "headers": .object(rateLimit + [retryAfter]),
-            "content": errorContent(
-                component,
+            "content": OpenAPIErrors.content(
                 "RATE_LIMITED",
                 "Too many requests; come again later.",
                 isExact: route.policy.exact
@@ -152,7 +127,7 @@ enum OpenAPIResponses {
     }
 
     private static func content(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
-        if route.policy.stream != nil { return ["text/event-stream": ["schema": ["type": "string"]]] }
+        if let stream = route.policy.stream { return OpenAPIEvents.content(stream, route, &schemas) }
         guard let body = route.policy.body else { return ["application/json": reply(route, &schemas)] }
         var types = [mediaType(body)]
         if !body.blobField.isEmpty {
@@ -174,18 +149,18 @@ enum OpenAPIResponses {
         }
         let lifted = [route.reply.metaField, route.reply.messageField].filter { $0 >= 0 }.map { message.fields[$0] }
         let without = lifted.map(\.name)
-        let data = route.reply.dataField >= 0 ? message.fields[route.reply.dataField].typeName : nil
+        let whole = route.reply.dataField >= 0 ? message.fields[route.reply.dataField] : nil
+        let data = whole?.typeName
         var properties: [(String, JSONNode)] = [("success", success)]
         var example: JSONNode = ["success": true]
-        properties.append(
-            (
-                "data",
-                data.map { schemas.reference($0, in: route.set, .reply) }
-                    ?? (lifted.isEmpty
-                        ? schemas.reference(route.replyType, in: route.set, .reply)
-                        : schemas.object(message, in: route.set, .reply, without: without))
-            )
-        )
+        let answer =
+            data.map { schemas.reference($0, in: route.set, .reply) }
+            ?? (lifted.isEmpty
+                ? schemas.reference(route.replyType, in: route.set, .reply)
+                : schemas.object(message, in: route.set, .reply, without: without))
+        // As the newest version of the message says.
+        let about = route.set.describing(route.replyType).message(named: route.replyType)?.comment ?? ""
+        properties.append(("data", described(answer, [whole?.comment ?? "", about, "What the operation answers."])))
         example["data"] =
             data.map { examples.message($0, isReply: true) }
             ?? examples.message(route.replyType, isReply: true, without: without)
@@ -196,11 +171,12 @@ enum OpenAPIResponses {
         }
         var meta: JSONNode = [:]
         if route.reply.metaField >= 0 {
-            let type = message.fields[route.reply.metaField].typeName
-            properties.append(("meta", timed(schemas.reference(type, in: route.set, .meta), route)))
-            meta = examples.message(type, isReply: true)
+            let field = message.fields[route.reply.metaField]
+            let shown = timed(schemas.reference(field.typeName, in: route.set, .meta), route)
+            properties.append(("meta", described(shown, [field.comment, aboutExchange])))
+            meta = examples.message(field.typeName, isReply: true)
         } else {
-            properties.append(("meta", timed(.reference("schemas/ReplyMeta"), route)))
+            properties.append(("meta", described(timed(.reference("schemas/ReplyMeta"), route), [aboutExchange])))
         }
         meta["request_id"] = exampleID
         if route.policy.exact { meta["request_time"] = 23 }
@@ -208,7 +184,14 @@ enum OpenAPIResponses {
         let schema: JSONNode = [
             "type": "object", "required": ["success", "data", "meta"], "properties": .object(properties),
         ]
-        return ["schema": schemas.envelope(component(route, "Success"), schema), "example": example]
+        return ["schema": schemas.named(component(route, "Success"), schema), "example": example]
+    }
+
+    /// The schema with a description: the first of these texts that says something.
+    private static func described(_ schema: JSONNode, _ texts: [String]) -> JSONNode {
+        var schema = schema
+        schema["description"] = texts.first { !$0.isEmpty }.map(JSONNode.string)
+        return schema
     }
 
     /// The schema of `meta`, which says how long it took where bodies follow a published interface.

@@ -1,3 +1,5 @@
+internal import Kernel
+
 /// JSON schemas of messages for the OpenAPI page, collected as routes need them.
 ///
 /// A message has one schema as a request and one as a reply: requests may leave fields out, replies never do. Forms are chosen so that
@@ -23,8 +25,8 @@ struct OpenAPISchemas {
 
     private var pending: [(wanted: Wanted, set: DescriptorSet)] = []
     private var known: Set<Wanted> = []
-    /// What replies are wrapped in, by name.
-    private var envelopes: [String: JSONNode] = [:]
+    /// Those that are no message's, by name: envelopes of replies, events.
+    private var own: [String: JSONNode] = [:]
     /// Messages that a reply may leave out.
     private let nullable: Set<String>
 
@@ -42,7 +44,10 @@ struct OpenAPISchemas {
                 visit(field.typeName, set)
             }
         }
-        for route in routes { visit(route.replyType, route.set) }
+        for route in routes {
+            visit(route.replyType, route.set)
+            for kind in route.policy.stream?.kinds ?? [] { visit(kind.data, route.set) }
+        }
         return nullable
     }
 
@@ -54,19 +59,19 @@ struct OpenAPISchemas {
         return .reference("schemas/" + Self.component(name, wanted.use))
     }
 
-    /// A reply's envelope as a component: generators would else name its class after the operation and the status.
+    /// A schema of the page's own as a component, an envelope or an event: generators would else name its class after the place where it stands.
     ///
     /// - Parameters:
-    ///   - name: its name, `AuthRegisterSuccess`. Another envelope of this name, which an older version of the method has, gets a number.
-    ///   - schema: the envelope.
-    mutating func envelope(_ name: String, _ schema: JSONNode) -> JSONNode {
+    ///   - name: its name, `AuthRegisterSuccess`. Another one of this name, which an older version of the method has, gets a number.
+    ///   - schema: the schema.
+    mutating func named(_ name: String, _ schema: JSONNode) -> JSONNode {
         var free = name
         var number = 2
-        while let other = envelopes[free], other != schema {
+        while let other = own[free], other != schema {
             free = "\(name)\(number)"
             number += 1
         }
-        envelopes[free] = schema
+        own[free] = schema
         return .reference("schemas/" + free)
     }
 
@@ -82,13 +87,13 @@ struct OpenAPISchemas {
     }
 
     /// `StatusPill` of `status_pill`.
-    private static func capitalised(_ name: String) -> String {
+    static func capitalised(_ name: String) -> String {
         name.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// All envelopes, all schemas that were referred to, and those they refer to.
+    /// All schemas that have a name or were referred to, and those they refer to.
     mutating func components() -> [(String, JSONNode)] {
-        var components = envelopes.map { ($0.key, $0.value) }
+        var components = own.map { ($0.key, $0.value) }
         while let (wanted, set) = pending.popLast() {
             guard let message = set.message(named: wanted.name) else { continue }
             var schema = object(message, in: set, wanted.use, without: [])
@@ -112,7 +117,7 @@ struct OpenAPISchemas {
         var properties = fields.map { ($0.name, schemaOf($0, in: set, use)) }
         var required = fields.filter { isRequired($0, use) }.map(\.name)
         if use == .meta, !fields.contains(where: { $0.name == "request_id" }) {
-            properties.append(("request_id", ["type": "string"]))
+            properties.append(("request_id", OpenAPIResponses.requestID))
             required.append("request_id")
         }
         schema["properties"] = .object(properties)
@@ -140,10 +145,11 @@ struct OpenAPISchemas {
             element.comment = ""
             element.rules.required = use == .body || use == .text ? field.isRequiredInput : false
             let least = max(field.rules.minItems ?? 0, field.rules.required ? 1 : 0)
-            schema = [
-                "type": use == .body && least == 0 ? .strings(["array", "null"]) : "array",
-                "items": single(element, in: set, use == .body ? .text : use),
-            ]
+            var items = single(element, in: set, use == .body ? .text : use)
+            let isNullable = use == .body && least == 0
+            // As for nullable values.
+            if isNullable, items["enum"] != nil { items["title"] = .string(Self.capitalised(field.name)) }
+            schema = ["type": isNullable ? .strings(["array", "null"]) : "array", "items": items]
             if least > 0 { schema["minItems"] = .integer(Int64(least)) }
             if let most = field.rules.maxItems { schema["maxItems"] = .integer(Int64(most)) }
         case .map:
@@ -152,7 +158,8 @@ struct OpenAPISchemas {
                 schema["additionalProperties"] = single(value, in: set, use == .body ? .text : use)
             }
         }
-        if !field.comment.isEmpty { schema["description"] = .string(field.comment) }
+        let texts = [field.comment, use == .body || use == .text ? field.lengthText : ""].filter { !$0.isEmpty }
+        if !texts.isEmpty { schema["description"] = .string(texts.joined(separator: "\n")) }
         if field.isDeprecated { schema["deprecated"] = true }
         return schema
     }
@@ -184,7 +191,7 @@ struct OpenAPISchemas {
         let rules = field.rules
         let isInput = use == .body || use == .text
         let shown = isInput ? rules.shown : ShownRules()
-        var names = shown.oneOf.isEmpty ? rules.oneOf : shown.oneOf
+        var names = rules.shown.oneOf.isEmpty ? rules.oneOf : rules.shown.oneOf
         if field.kind == .enumeration, names.isEmpty {
             names = set.enumeration(named: field.typeName)?.values.filter { !$0.isUnspecified }.map(\.jsonName) ?? []
         }
@@ -203,7 +210,8 @@ struct OpenAPISchemas {
             let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isFilled ? 1 : 0)
             if least > 0 { schema["minLength"] = .integer(Int64(least)) }
         }
-        if let most = rules.maxLength ?? rules.maxBytes { schema["maxLength"] = .integer(Int64(most)) }
+        if let most = field.mostCodePoints { schema["maxLength"] = .integer(Int64(most)) }
+        if isInput, field.countsCharacters, let most = rules.maxLength { schema["x-max-characters"] = .integer(Int64(most)) }
         if let least = rules.atLeast { schema["minimum"] = .integer(least) }
         if let most = rules.atMost { schema["maximum"] = .integer(most) }
         if let pattern = shown.pattern.isEmpty ? rules.format.pattern : shown.pattern { schema["pattern"] = .string(pattern) }
@@ -242,6 +250,25 @@ struct OpenAPISchemas {
 }
 
 extension FieldDescriptor {
+    /// Whether `maxLength` says less than the rule: JSON Schema counts code points, the rule what a person sees as characters, each of which
+    /// may have several. Texts of a form that is ASCII have the same number of both.
+    var countsCharacters: Bool {
+        kind == .string && rules.maxLength != nil && rules.shown.pattern.isEmpty
+            && [.unspecified, .timeZone].contains(rules.format)
+    }
+
+    /// More code points than this are always refused; nil when the rules bound none.
+    var mostCodePoints: Int? {
+        guard countsCharacters, let most = rules.maxLength else { return (rules.maxLength ?? rules.maxBytes).map { Int($0) } }
+        return min(TextLength.mostBytes(characters: Int(most)), rules.maxBytes.map { Int($0) } ?? .max)
+    }
+
+    /// What the description says of a length that the schema cannot; empty when it says all.
+    var lengthText: String {
+        guard countsCharacters, let most = rules.maxLength else { return "" }
+        return "At most \(most) characters as a person counts them; `maxLength` bounds the code points that they are made of."
+    }
+
     /// Whether a request must hold it.
     var isRequiredInput: Bool { rules.required || rules.shown.required || (rules.minItems ?? 0) > 0 }
 

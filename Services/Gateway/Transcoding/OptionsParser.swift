@@ -148,6 +148,7 @@ enum OptionsParser {
                 policy.raw = raw
             case (13, .varint(let raw)): policy.unlimited = raw != 0
             case (14, .varint(let raw)): policy.exact = raw != 0
+            case (15, .bytes(let text)): policy.acceptedField = try text.text()
             default: break
             }
         }
@@ -159,6 +160,14 @@ enum OptionsParser {
             switch (number, value) {
             case (1, .bytes(let text)): stream.subject = try text.text()
             case (2, .bytes(let text)): stream.renew = try text.text()
+            case (3, .bytes(var inner)):
+                var kind = MethodPolicy.Stream.Kind()
+                while let (number, value) = try inner.next() {
+                    guard case .bytes(let text) = value else { continue }
+                    if number == 1 { kind.name = try text.text() }
+                    if number == 2 { kind.data = try text.text() }
+                }
+                stream.kinds.append(kind)
             default: break
             }
         }
@@ -190,6 +199,7 @@ enum OptionsParser {
             case (1, .bytes(let text)): upload.part = try text.text()
             case (2, .bytes(let text)): upload.field = try text.text()
             case (3, .varint(let raw)): upload.maxBytes = raw
+            case (4, .bytes(let text)): upload.instead = try text.text()
             default: break
             }
         }

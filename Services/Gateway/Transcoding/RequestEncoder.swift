@@ -2,7 +2,8 @@ internal import Kernel
 
 /// Turns one request into protobuf in a single pass over the JSON: every value is written where it belongs as it is read.
 ///
-/// Semantic problems are collected with their paths and the value is stepped over; a syntax problem ends the pass.
+/// Semantic problems are collected with their paths, and the value is stepped over: a stand-in keeps its place. A syntax problem ends the
+/// pass.
 struct RequestEncoder: ~Copyable {
     /// Most problems reported at once.
     static let maximumDetails = 50
@@ -93,8 +94,18 @@ struct RequestEncoder: ~Copyable {
     }
 
     /// A name that does not exist. For the first few the one is named that was probably meant: a wrong request must not cost much.
-    mutating func report(_ field: String, _ problem: String, _ name: String, among names: @autoclosure () -> [String]) {
-        report(field, details.count < 5 ? NearName.problem(problem, name, among: names()) : problem)
+    ///
+    /// - Parameter orAll: whether few names are all listed where none is near.
+    mutating func report(
+        _ field: String,
+        _ problem: String,
+        _ name: String,
+        among names: @autoclosure () -> [String],
+        orAll: Bool = false
+    ) {
+        guard details.count < 5 else { return report(field, problem) }
+        let explain = orAll ? NearName.problemOrAll : NearName.problem
+        report(field, explain(problem, name, names()))
     }
 
     /// A problem of the value that is being read.
@@ -105,10 +116,11 @@ struct RequestEncoder: ~Copyable {
 
     /// The value that is being read is not what `field` takes.
     @inline(never)
-    private mutating func reportWrong(_ field: FieldTable) {
+    private mutating func reportWrong(_ field: FieldTable, _ mode: ValueWriter.Mode, _ problem: String? = nil) {
         if details.count < Self.maximumDetails {
-            details.append(.init(field: pathText(), message: tables.expectation(field)))
+            details.append(.init(field: pathText(), message: problem ?? tables.expectation(field)))
         }
+        values.standIn(field, mode)
     }
 
     private func pathText() -> String {
@@ -164,7 +176,13 @@ struct RequestEncoder: ~Copyable {
         let parent = pathText()
         let field = parent.isEmpty ? name : "\(parent).\(name)"
         let tables = tables
-        report(field, "is not a known field", name, among: tables.names(message) { !taken.contains($0) })
+        report(
+            field,
+            "is not a known field",
+            name,
+            among: tables.names(message) { !taken.contains($0) },
+            orAll: true
+        )
     }
 
     private mutating func member(_ index: Int, of message: MessageTable, bits: Int, isTaken: Bool) throws(SyntaxProblem) {
@@ -187,7 +205,32 @@ struct RequestEncoder: ~Copyable {
             }
             seen[bits &+ slot >> 6] |= mask
         }
+        if field.shape == .repeated, scanner.peek() == UInt8(ascii: "\""), try takeAll(message, bits: bits) { return }
         try self.field(field)
+    }
+
+    /// The text `all` in place of a list, where the message has a flag of this name: it is set. False when this is none.
+    private mutating func takeAll(_ message: MessageTable, bits: Int) throws(SyntaxProblem) -> Bool {
+        let name: StaticString = "all"
+        guard let index = tables.field(message, name: name.utf8Start, name.utf8CodeUnitCount) else { return false }
+        let flag = tables.fields[Int(message.firstField) &+ index]
+        guard flag.kind == .bool, flag.shape == .scalar else { return false }
+        let start = scanner.position
+        let raw = try scanner.string()
+        var problem = StringProblem.none
+        let text = try scanner.content(of: raw, problem: &problem)
+        guard problem == .none, text.elementsEqual([97, 108, 108]) else {
+            scanner.position = start
+            return false
+        }
+        let (word, mask) = (bits &+ index >> 6, UInt64(1) << UInt64(index & 63))
+        if seen[word] & mask != 0 {
+            report("cannot be given together with all")
+        } else {
+            seen[word] |= mask
+            values.bool(flag, true, .plain)
+        }
+        return true
     }
 
     /// What comes from elsewhere counts as set.
@@ -260,13 +303,16 @@ struct RequestEncoder: ~Copyable {
             _ = scanner.peek()
             let raw = try scanner.string()
             path[pathCount &- 1] = .key(raw.start, raw.end)
+            let entry = values.out.count
             values.tag(field)
             let start = values.out.beginLength()
             var problem = StringProblem.none
             let key = try scanner.content(of: raw, problem: &problem)
+            var hasKey = problem == .none
             if problem != .none {
                 report("has a key that \(problem.message)")
             } else if !values.text(keyField, key, .present) {
+                hasKey = false
                 let expected = tables.expectation(keyField)
                 report("has a key that \(expected)")
             }
@@ -274,7 +320,7 @@ struct RequestEncoder: ~Copyable {
             if !keys.insert(written).inserted { report("is given twice") }
             try scanner.expect(UInt8(ascii: ":"), "is not valid JSON: expected a colon")
             try value(valueField, .present)
-            values.out.endLength(start)
+            if hasKey { values.out.endLength(start) } else { values.out.count = entry }
         } while try scanner.another(closing: UInt8(ascii: "}"))
         pathCount &-= 1
     }
@@ -286,23 +332,23 @@ struct RequestEncoder: ~Copyable {
             let raw = try scanner.string()
             var problem = StringProblem.none
             let text = try scanner.content(of: raw, problem: &problem)
-            if problem != .none { return report(problem.message) }
+            if problem != .none { return reportWrong(field, mode, problem.message) }
             switch field.kind {
-            case .string where text.isEmpty && field.refusesEmpty: report(Self.emptyText)
+            case .string where text.isEmpty && field.refusesEmpty: reportWrong(field, mode, Self.emptyText)
             case .string: values.delimited(field, text, mode)
             // Text is no substitute for JSON's own literals; 64-bit integers may come as text because JavaScript rounds them.
-            case .bool, .double, .float: reportWrong(field)
-            default: if !values.text(field, text, mode) { reportWrong(field) }
+            case .bool, .double, .float: reportWrong(field, mode)
+            default: if !values.text(field, text, mode) { reportWrong(field, mode) }
             }
         case UInt8(ascii: "-"), 48...57:
             let number = try scanner.number()
-            if !self.number(number, field, mode) { reportWrong(field) }
+            if !self.number(number, field, mode) { reportWrong(field, mode) }
         case UInt8(ascii: "t"):
             try scanner.literal("true")
-            if field.kind == .bool { values.bool(field, true, mode) } else { reportWrong(field) }
+            if field.kind == .bool { values.bool(field, true, mode) } else { reportWrong(field, mode) }
         case UInt8(ascii: "f"):
             try scanner.literal("false")
-            if field.kind == .bool { values.bool(field, false, mode) } else { reportWrong(field) }
+            if field.kind == .bool { values.bool(field, false, mode) } else { reportWrong(field, mode) }
         case UInt8(ascii: "{") where field.kind == .message:
             values.tag(field)
             let start = values.out.beginLength()
@@ -310,7 +356,7 @@ struct RequestEncoder: ~Copyable {
             values.out.endLength(start)
         default:
             // Also null, which an array or map cannot hold.
-            reportWrong(field)
+            reportWrong(field, mode)
             try scanner.skipValue()
         }
     }

@@ -30,8 +30,8 @@ public struct BlobReference: Hashable, Sendable {
 /// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix, any
 /// case; timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
 ///
-/// Every wrong field is named in the details of one `VALIDATION_ERROR` (up to 50); JSON that cannot be read gives one detail with an
-/// empty field and the byte offset.
+/// Every wrong field is named in the problems of what was read (up to 50); JSON that cannot be read gives one detail with an empty field
+/// and the byte offset.
 public struct RequestTranscoder: Sendable {
     /// A path variable and the fields it stands for.
     struct Variable: Sendable {
@@ -92,23 +92,30 @@ public struct RequestTranscoder: Sendable {
 
     /// The request message of a JSON (or empty) body.
     ///
+    /// - Parameters: as of `read`.
+    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
+    public func transcode(body: [UInt8], path: PathValues = .none, query: String = "") throws(ServiceError) -> [UInt8] {
+        try read(body: body, path: path, query: query).request()
+    }
+
+    /// What a JSON (or empty) body says.
+    ///
     /// - Parameters:
     ///   - body: UTF-8 JSON of at most `maximumBodyBytes`; empty counts as `{}`.
     ///   - path: the values the route table found for the template's variables.
     ///   - query: what follows `?`, undecoded; empty when there is none.
-    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
-    public func transcode(body: [UInt8], path: PathValues = .none, query: String = "") throws(ServiceError) -> [UInt8] {
+    /// - Throws: `VALIDATION_ERROR` for what cannot be read at all.
+    public func read(body: [UInt8], path: PathValues = .none, query: String = "") throws(ServiceError) -> RequestReading {
         try body.withUnsafeBufferPointerTyped { (buffer) throws(ServiceError) in
-            try transcode(body: buffer, path: path, query: query)
+            try read(body: buffer, path: path, query: query)
         }
     }
 
-    /// The same from bytes that lie elsewhere.
-    public func transcode(
+    private func read(
         body: UnsafeBufferPointer<UInt8>,
-        path: PathValues = .none,
-        query: String = ""
-    ) throws(ServiceError) -> [UInt8] {
+        path: PathValues,
+        query: String
+    ) throws(ServiceError) -> RequestReading {
         guard body.count <= Self.maximumBodyBytes else {
             throw .validation(field: "", "The body is larger than \(Self.maximumBodyBytes) bytes.")
         }
@@ -122,23 +129,23 @@ public struct RequestTranscoder: Sendable {
             if !body.isEmpty { encoder.rootOfNothing(message: message, fields: allFields) }
         }
         let fields = try pathFields(path) + queryFields(query, &encoder)
-        return try finish(&encoder, fields, splitsLists: false)
+        return finish(&encoder, fields, splitsLists: false)
     }
 
-    /// The request message of a body that is not read (`raw`).
+    /// What a request says whose body is not read (`raw`).
     ///
     /// - Parameters:
     ///   - body: goes into its field as it is.
     ///   - header: the value of a header, whose name is in lower case; nil when the request has none.
     ///   - path: the values the route table found for the template's variables.
     ///   - query: what follows `?`, undecoded; empty when there is none.
-    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
-    public func transcode(
+    /// - Throws: `VALIDATION_ERROR` for what cannot be read at all.
+    public func read(
         raw body: [UInt8],
         header: (String) -> String?,
         path: PathValues = .none,
         query: String = ""
-    ) throws(ServiceError) -> [UInt8] {
+    ) throws(ServiceError) -> RequestReading {
         var encoder = RequestEncoder(tables: schema.tables, body: UnsafeBufferPointer(start: nil, count: 0))
         let given = headers.compactMap { wanted in
             header(wanted.name).map { TextField(path: [wanted.field], name: wanted.name, value: Array($0.utf8)) }
@@ -147,7 +154,7 @@ public struct RequestTranscoder: Sendable {
             body.withUnsafeBufferPointer { encoder.values.delimited(schema.tables.fields[index], $0, .plain) }
         }
         let fields = try pathFields(path) + given + queryFields(query, &encoder)
-        return try finish(&encoder, fields, splitsLists: false)
+        return finish(&encoder, fields, splitsLists: false)
     }
 
     private func queryFields(_ query: String, _ encoder: inout RequestEncoder) throws(ServiceError) -> [TextField] {
@@ -167,7 +174,7 @@ public struct RequestTranscoder: Sendable {
         return fields
     }
 
-    /// The request message of a multipart form (D4).
+    /// What a multipart form says (D4).
     ///
     /// Repeated fields take repetition and comma lists. A value's field may be nested (`place.latitude`).
     ///
@@ -176,13 +183,13 @@ public struct RequestTranscoder: Sendable {
     ///   - blob: the stored file; nil when the form had none.
     ///   - upload: which of the method's uploads it is.
     ///   - path: the values the route table found for the template's variables.
-    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
-    public func transcode(
+    /// - Throws: `VALIDATION_ERROR` for a form with too many fields.
+    public func read(
         form: [(name: String, value: [UInt8])],
         blob: BlobReference?,
         upload: Int = 0,
         path: PathValues = .none
-    ) throws(ServiceError) -> [UInt8] {
+    ) throws(ServiceError) -> RequestReading {
         guard form.count <= QueryText.maximumCount else {
             throw .validation(field: "", "The form has more than \(QueryText.maximumCount) fields.")
         }
@@ -196,15 +203,12 @@ public struct RequestTranscoder: Sendable {
             }
         }
         if let blob, blobFields.indices.contains(upload) { fields += facts(of: blob, in: blobFields[upload]) }
-        return try finish(&encoder, fields, splitsLists: true)
+        return finish(&encoder, fields, splitsLists: true)
     }
 
-    private func finish(_ encoder: inout RequestEncoder, _ fields: [TextField], splitsLists: Bool) throws(ServiceError) -> [UInt8]
-    {
+    private func finish(_ encoder: inout RequestEncoder, _ fields: [TextField], splitsLists: Bool) -> RequestReading {
         if !fields.isEmpty { encoder.write(fields, splitsLists: splitsLists) }
-        let result = encoder.values.out.bytes()
-        guard encoder.details.isEmpty else { throw .validation(encoder.details) }
-        return result
+        return RequestReading(message: encoder.values.out.bytes(), problems: encoder.details)
     }
 }
 

@@ -24,6 +24,8 @@ public final class Route: Sendable {
 
     /// Whether an upload may be left out, so that the other fields may come as JSON.
     public let takesJSON: Bool
+    /// Number of the reply's field that makes the status 202; nil without one.
+    private let acceptedNumber: UInt32?
 
     let pattern: PathTemplate
     let descriptor: MethodDescriptor
@@ -38,7 +40,8 @@ public final class Route: Sendable {
         of method: MethodDescriptor,
         in service: ServiceDescriptor,
         on bus: BusName,
-        set: DescriptorSet
+        set: DescriptorSet,
+        rules: RouteRules
     ) throws(DescriptorError) {
         let element = "\(service.fullName).\(method.name)"
         func fail(_ problem: String) -> DescriptorError { DescriptorError(element: element, problem: problem) }
@@ -50,6 +53,7 @@ public final class Route: Sendable {
             throw fail("has a type that is not in the set")
         }
         do { self.pattern = try PathTemplate(binding.template) } catch { throw fail(error.problem) }
+        guard !pattern.takesPathsOfOthers else { throw fail("has a wildcard where it would take the paths of others") }
         let tables = set.schema.tables
         var variables: [RequestTranscoder.Variable] = []
         for variable in pattern.variables {
@@ -63,8 +67,9 @@ public final class Route: Sendable {
         if variables.contains(where: { blobFields.contains($0.path[0]) }) {
             throw fail("binds the path to the uploaded file")
         }
-        try Self.checkStream(method, binding, request: requestName, reply: replyName, on: bus, orElse: fail)
-        let raw = try Self.rawFields(method, message, variables, tables, orElse: fail)
+        try Self.checkStream(method, binding, request: requestName, reply: replyName, in: set, on: bus, orElse: fail)
+        let place = RouteRules.Place(service: bus.service, template: binding.template)
+        let raw = try Self.rawFields(method, at: place, rules, message, variables, tables, orElse: fail)
         var body = try Self.body(binding, message, blobFields, tables, requestName, orElse: fail)
         if let raw { body = .field(raw.body) }
         self.request = RequestTranscoder(
@@ -82,6 +87,7 @@ public final class Route: Sendable {
             form: try Self.form(method, replyMessage, tables, orElse: fail),
             isExact: method.policy.exact
         )
+        self.acceptedNumber = try Self.acceptedNumber(method, replyMessage, tables, orElse: fail)
         self.verb = binding.verb
         self.template = binding.template
         self.service = bus.service
@@ -93,10 +99,28 @@ public final class Route: Sendable {
         self.replyType = replyName
         self.descriptor = method
         self.takesJSON = !method.policy.uploads.contains { upload in
-            set.message(named: requestName)?.fields.first { $0.name == upload.field }?.rules.required ?? false
+            set.message(named: requestName)?.fields.first { $0.name == upload.field }?.isRequiredInput ?? false
         }
         self.binding = binding
         self.set = set
+    }
+
+    /// The fields that the path gives.
+    public var pathFields: [String] { pattern.variables.map(\.fieldPath) }
+
+    /// The HTTP status of a success.
+    ///
+    /// - Parameter reply: the protobuf bytes from the bus.
+    public func status(of reply: [UInt8]) -> Int {
+        guard let acceptedNumber else { return Int(policy.successStatus) }
+        let isAccepted = reply.withUnsafeBufferPointer { buffer -> Bool in
+            guard let base = buffer.baseAddress else { return false }
+            var cursor = WireCursor(base: base, position: 0, end: buffer.count)
+            // Bytes that cannot be read are refused where they are transcoded.
+            while let field = try? cursor.next() { if field.number == acceptedNumber { return true } }
+            return false
+        }
+        return isAccepted ? 202 : Int(policy.successStatus)
     }
 
     /// The values a matched path gives to the variables.
@@ -174,6 +198,20 @@ extension Route {
             }
         }
         return path[0]
+    }
+
+    private static func acceptedNumber(
+        _ method: MethodDescriptor,
+        _ message: Int,
+        _ tables: SchemaTables,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) -> UInt32? {
+        let name = method.policy.acceptedField
+        if name.isEmpty { return nil }
+        guard let path = tables.path(name, in: message), path.count == 1, tables.fields[path[0]].shape == .optional else {
+            throw fail("is accepted by its field \(name), which is no optional field of its reply")
+        }
+        return tables.fields[path[0]].number
     }
 
     private static func form(

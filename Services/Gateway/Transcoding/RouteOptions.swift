@@ -6,6 +6,8 @@ extension Route {
     /// Positions of the field that takes the body, and of those that headers fill; nil for a method without `raw`.
     static func rawFields(
         _ method: MethodDescriptor,
+        at place: RouteRules.Place,
+        _ rules: RouteRules,
         _ message: Int,
         _ variables: [RequestTranscoder.Variable],
         _ tables: SchemaTables,
@@ -31,6 +33,7 @@ extension Route {
                 (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95
             }
             guard isToken, !header.name.isEmpty else { throw fail("takes a header “\(header.name)”, which is no header") }
+            if let problem = rules.problem(ofHeader: header.name, at: place, for: method.policy.auth) { throw fail(problem) }
             let field = try position(header.field, .string)
             guard !headers.contains(where: { $0.field == field }) else { throw fail("fills \(header.field) by two headers") }
             headers.append(RequestTranscoder.Header(name: header.name, field: field))
@@ -44,6 +47,7 @@ extension Route {
         _ binding: HTTPBinding,
         request: String,
         reply: String,
+        in set: DescriptorSet,
         on bus: BusName,
         orElse fail: (String) -> DescriptorError
     ) throws(DescriptorError) {
@@ -62,6 +66,9 @@ extension Route {
         }
         guard [.guest, .user, .admin].contains(method.policy.auth), method.policy.idempotent else {
             throw fail("is a stream, which is for signed-in callers and idempotent")
+        }
+        for kind in stream.kinds where kind.name.isEmpty || set.message(named: kind.data) == nil {
+            throw fail("is a stream with events “\(kind.name)” of \(kind.data), which is no message")
         }
     }
 

@@ -27,8 +27,8 @@ public enum RouteMatch: Sendable {
 /// All HTTP routes of all services, replaceable while requests run (D2).
 ///
 /// Readers take an immutable snapshot; `replace` and `install` build the next one beside it. A service can add methods of its own proto
-/// package `streaksnap.<service>.v<n>` only, which go to its own subjects `rpc.<service>.v<n>.*`; a verb and path that a service before it
-/// has is refused and reported.
+/// package `streaksnap.<service>.v<n>` only, which go to its own subjects `rpc.<service>.v<n>.*`; a path that another service has, or part
+/// of it, is refused and reported, and so is what `RouteRules` forbid.
 ///
 /// While several versions of a service run, it has several descriptor sets, and the routes of all are served. A method that several of
 /// them have is as the first says: its messages, comments, and who may call it; the others add only the paths that it no longer has.
@@ -55,20 +55,25 @@ public final class RouteTable: Sendable {
     }
 
     private let snapshot = Mutex(Snapshot())
+    private let rules: RouteRules
 
     /// A table without routes.
-    public init() {}
+    ///
+    /// - Parameter rules: what no descriptor decides.
+    public init(rules: RouteRules = RouteRules()) { self.rules = rules }
 
     /// All routes, in the order of the services, then as declared.
     public var routes: [Route] { snapshot.withLock { $0.routes } }
 
     /// Serves the routes of these services and no others. Equal services in the same order always give the same routes.
     ///
-    /// - Parameter services: the first to declare a path has it.
+    /// - Parameters:
+    ///   - services: the first to declare a path has it.
+    ///   - keepsPaths: whether a service keeps the paths that it has now and still declares, although a service before it declares them too.
     /// - Returns: what was refused and why, by service.
     @discardableResult
-    public func replace(with services: [Service]) -> [String: [RouteRefusal]] {
-        let (next, refusals) = Self.build(services)
+    public func replace(with services: [Service], keepsPaths: Bool = false) -> [String: [RouteRefusal]] {
+        let (next, refusals) = build(services, held: keepsPaths ? Self.declared(routes, services) : [])
         snapshot.withLock { $0 = next }
         return refusals
     }
@@ -89,7 +94,7 @@ public final class RouteTable: Sendable {
             } else {
                 services.append(entry)
             }
-            let (next, refusals) = Self.build(services)
+            let (next, refusals) = build(services, held: [])
             current = next
             return refusals[service] ?? []
         }
@@ -118,7 +123,7 @@ public final class RouteTable: Sendable {
     /// Removes a service's routes.
     public func remove(service: String) {
         snapshot.withLock { current in
-            current = Self.build(current.services.filter { $0.name != service }).snapshot
+            current = build(current.services.filter { $0.name != service }, held: []).snapshot
         }
     }
 
@@ -148,7 +153,7 @@ public final class RouteTable: Sendable {
     }
 
     /// The decoded segments of a path; nil when it is malformed, none when it does not begin with a slash.
-    private static func segments(_ path: String) -> [[UInt8]]? {
+    static func segments(_ path: String) -> [[UInt8]]? {
         var path = path
         return path.withUTF8 { buffer in
             guard buffer.first == UInt8(ascii: "/"), buffer.count <= 8_192 else { return [] }
@@ -174,8 +179,22 @@ public final class RouteTable: Sendable {
         }
     }
 
-    private static func build(_ services: [Service]) -> (snapshot: Snapshot, refusals: [String: [RouteRefusal]]) {
-        var building = TableBuilder()
+    /// Those of the routes that their services still declare.
+    private static func declared(_ routes: [Route], _ services: [Service]) -> [Route] {
+        var declared: Set<String> = []
+        for service in services {
+            for method in service.sets.flatMap(\.services).flatMap(\.methods) {
+                for binding in method.bindings { declared.insert("\(service.name) \(binding.verb) \(binding.template)") }
+            }
+        }
+        return routes.filter { declared.contains("\($0.service) \($0.verb) \($0.template)") }
+    }
+
+    private func build(
+        _ services: [Service],
+        held: [Route]
+    ) -> (snapshot: Snapshot, refusals: [String: [RouteRefusal]]) {
+        var building = TableBuilder(rules: rules, held: held)
         for service in services { building.add(service) }
         return (Snapshot(services: services, routes: building.routes, trie: building.trie), building.refusals)
     }

@@ -3,6 +3,14 @@ struct TableBuilder {
     private(set) var routes: [Route] = []
     private(set) var trie = RouteTrie()
     private(set) var refusals: [String: [RouteRefusal]] = [:]
+    private let rules: RouteRules
+    /// Routes that services have and still declare.
+    private let held: [Route]
+
+    /// - Parameters:
+    ///   - rules: what no descriptor decides.
+    ///   - held: routes that keep their paths, whichever service comes first.
+    init(rules: RouteRules, held: [Route]) { (self.rules, self.held) = (rules, held) }
 
     /// A method as the first set that has it declares it.
     private struct Declared {
@@ -64,13 +72,14 @@ struct TableBuilder {
         var refusals: [RouteRefusal] = []
         for binding in method.bindings {
             do throws(DescriptorError) {
-                let route = try Self.route(binding, own, better, on: bus)
-                if let taken = trie.insert(route.pattern.segments, verb: route.verb, route: routes.count) {
+                let route = try route(binding, own, better, on: bus)
+                if let reason = problem(of: route) {
+                    refusals.append(refusal(reason, "\(binding.verb) \(binding.template)"))
+                } else if let taken = trie.insert(route.pattern.segments, verb: route.verb, route: routes.count) {
                     let owner = routes[taken]
                     // A better version of the service has it already.
                     if owner.service == name, taken < firstRoute { continue }
-                    let reason = "the path is taken by \(owner.protoService).\(owner.method)"
-                    refusals.append(refusal(reason, "\(binding.verb) \(binding.template)"))
+                    refusals.append(refusal(Self.taken(by: owner), "\(binding.verb) \(binding.template)"))
                 } else {
                     routes.append(route)
                 }
@@ -83,16 +92,33 @@ struct TableBuilder {
 
     /// The better version's method on a path of this one's, since replicas of both answer it. When that method has no field for the path any
     /// more, this one's, for those who may call the better one.
-    private static func route(
+    private func route(
         _ binding: HTTPBinding,
         _ own: Declared,
         _ better: Declared?,
         on bus: BusName
     ) throws(DescriptorError) -> Route {
-        guard let better else { return try Route(binding, of: own.method, in: own.service, on: bus, set: own.set) }
-        if let route = try? Route(binding, of: better.method, in: better.service, on: bus, set: better.set) { return route }
+        guard let better else { return try Route(binding, of: own.method, in: own.service, on: bus, set: own.set, rules: rules) }
+        if let route = try? Route(binding, of: better.method, in: better.service, on: bus, set: better.set, rules: rules) {
+            return route
+        }
         var method = own.method
         method.policy.auth = better.method.policy.auth
-        return try Route(binding, of: method, in: own.service, on: bus, set: own.set)
+        return try Route(binding, of: method, in: own.service, on: bus, set: own.set, rules: rules)
     }
+
+    /// Why a service may not have a route that nothing else has exactly so; nil when it may.
+    private func problem(of route: Route) -> String? {
+        if let problem = rules.problem(of: route) { return problem }
+        // Who has a path keeps it: a newcomer does not get it, whatever the order of the services.
+        func rival(_ isOne: (Route) -> Bool) -> Route? {
+            routes.first { $0.service != route.service && isOne($0) } ?? held.first { $0.service != route.service && isOne($0) }
+        }
+        let holder =
+            rival { $0.verb == route.verb && $0.pattern.meeting(route.pattern) == .same }
+            ?? rival { $0.takesPaths(with: route) }
+        return holder.map(Self.taken)
+    }
+
+    private static func taken(by route: Route) -> String { "the path is taken by \(route.protoService).\(route.method)" }
 }

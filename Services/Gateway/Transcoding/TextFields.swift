@@ -94,7 +94,9 @@ extension RequestEncoder {
             if text.isEmpty, table.refusesEmpty { return Self.emptyText }
             return values.text(table, text, mode) ? nil : values.tables.expectation(table)
         }
-        if let problem { report(name, problem) }
+        guard let problem else { return }
+        report(name, problem)
+        values.standIn(table, mode)
     }
 
     private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

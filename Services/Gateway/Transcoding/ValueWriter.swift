@@ -36,6 +36,18 @@ struct ValueWriter: ~Copyable {
         if let base = bytes.baseAddress { out.append(base, bytes.count) }
     }
 
+    /// Zero or empty, in the place of a value that cannot be read. Where there is a form, none: of a message with an empty text for an id a
+    /// service can say less.
+    mutating func standIn(_ field: FieldTable, _ mode: Mode) {
+        if field.refusesEmpty { return }
+        switch field.kind {
+        case .string, .bytes, .timestamp, .message: delimited(field, UnsafeBufferPointer(start: nil, count: 0), mode)
+        case .bool, .enumeration: bool(field, false, mode)
+        case .double, .float: _ = floating(field, 0, mode)
+        default: _ = integer(field, negative: false, magnitude: 0, mode)
+        }
+    }
+
     mutating func bool(_ field: FieldTable, _ value: Bool, _ mode: Mode) {
         if !value && mode.omitsDefault { return }
         if mode.tagged { tag(field) }

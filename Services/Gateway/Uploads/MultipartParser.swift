@@ -149,9 +149,9 @@ struct MultipartParser {
         var fileName: String?
         var contentType: String?
         for line in header.split(whereSeparator: { $0 == 13 || $0 == 10 }) {
-            guard let text = String(validating: line, as: UTF8.self), let colon = text.firstIndex(of: ":") else {
-                throw Malformed(problem: "a part's header is not readable")
-            }
+            // Old clients write file names in Latin-1. They are hints, so what is not UTF-8 in them is shown as a replacement character.
+            let text = String(decoding: line, as: UTF8.self)
+            guard let colon = text.firstIndex(of: ":") else { throw Malformed(problem: "a part's header is not readable") }
             let value = text[text.index(after: colon)...].drop { $0 == " " }
             switch text[..<colon].lowercased() {
             case "content-disposition":

@@ -11,6 +11,9 @@ final class MultipartReader: @unchecked Sendable {
     private var parser: MultipartParser
     private var events: ArraySlice<MultipartParser.Event> = []
     private let deadline: ContinuousClock.Instant
+    /// The first bytes of the part that was read last.
+    private(set) var start: [UInt8] = []
+    private static let startLength = 64
 
     init(_ body: HTTPBody, _ parser: MultipartParser, within limit: Duration) {
         self.chunks = body.makeAsyncIterator()
@@ -38,7 +41,14 @@ final class MultipartReader: @unchecked Sendable {
     }
 
     /// The bytes of the part that has begun, as they arrive.
-    var part: PartBody { PartBody(reader: self) }
+    var part: PartBody {
+        start = []
+        return PartBody(reader: self)
+    }
+
+    fileprivate func note(_ slice: ArraySlice<UInt8>) {
+        if start.count < Self.startLength { start += slice.prefix(Self.startLength - start.count) }
+    }
 
     /// Reads a small part whole.
     ///
@@ -76,6 +86,7 @@ struct PartBody: AsyncSequence, Sendable {
                 isAtEnd = true
                 return nil
             }
+            reader.note(slice)
             return slice
         }
     }

@@ -14,15 +14,16 @@ struct UploadReceiver: Sendable {
     let logger: Logger
     let bodyTimeout: Duration
 
-    /// The request message of an upload.
+    /// What the form of an upload says.
     ///
-    /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what transcoding the other parts throws; nothing stays
+    /// - Returns: the request, and the stored file, which goes with a request that is refused.
+    /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what reading the other parts throws; nothing stays
     ///   in the blob store then.
     func receive(
         _ request: HTTPRequest,
         for route: Route,
         _ path: PathValues
-    ) async throws -> (body: [UInt8], blob: BlobReference?) {
+    ) async throws -> (body: RequestReading, blob: BlobReference?) {
         let parser = try Self.parser(request.headers[field: "Content-Type"] ?? "", for: route)
         try JSONBody.refuseCodings(request, "A form")
         let announced = request.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
@@ -45,6 +46,7 @@ struct UploadReceiver: Sendable {
                     }
                     number = found
                     blob = try await store(reader.part, fileName, contentType, route.policy.uploads[found])
+                    try Self.refuseStandIn(reader.start, for: name)
                 } else {
                     // A file under another name would be said to be too long for a field.
                     guard fileName?.isEmpty ?? true else {
@@ -56,11 +58,26 @@ struct UploadReceiver: Sendable {
                     }
                 }
             }
-            return (try route.request.transcode(form: form, blob: blob, upload: number, path: path), blob)
+            return (try route.request.read(form: form, blob: blob, upload: number, path: path), blob)
         } catch {
             if let blob { await discard(blob) }
             throw error
         }
+    }
+
+    /// Refuses the texts that forms of JavaScript send in place of a file: of an object that was no file, of its address, or of none.
+    ///
+    /// - Throws: `VALIDATION_ERROR` that says what to send.
+    private static func refuseStandIn(_ start: [UInt8], for part: String) throws(ServiceError) {
+        let text = String(decoding: start, as: UTF8.self)
+        let isStandIn =
+            ["undefined", "null"].contains(text)
+            || ["[object ", "file://", "content://", "ph://", "blob:", "data:"].contains { text.hasPrefix($0) }
+        guard isStandIn else { return }
+        throw .validation(
+            field: part,
+            "is the text “\(text.prefix(40))”, not a file: append a File or Blob to the form, in React Native {uri, name, type}"
+        )
     }
 
     /// Whether a request says that it is a form.
@@ -90,9 +107,15 @@ struct UploadReceiver: Sendable {
             key: key.description,
             size: UInt64(stored.info.size),
             sha256: Self.hex(stored.sha256),
-            fileName: String((fileName ?? "").prefix(200)),
-            contentType: String((contentType ?? "").prefix(200))
+            fileName: Self.hint(fileName),
+            contentType: Self.hint(contentType)
         )
+    }
+
+    /// What a client says of a file: no request fails for it.
+    private static func hint(_ text: String?) -> String {
+        let scalars = (text ?? "").unicodeScalars.filter { $0 != "\0" }
+        return String(String(String.UnicodeScalarView(scalars)).prefix(200))
     }
 
     /// Deletes an upload whose request has failed.

@@ -5,6 +5,7 @@ internal import Kernel
 internal import Logging
 internal import MediaAPI
 internal import MediaCore
+internal import Outbox
 internal import ServiceRuntime
 internal import WorkPool
 
@@ -14,6 +15,8 @@ struct Avatars: Sendable {
     private static let timeout = Interval.hours(1)
     /// How long a replaced picture can still be fetched: until the last list with its link is out of every cache.
     private static let gracePeriod = Interval.seconds(60)
+    /// More than any rendition has.
+    private static let mostBytes: Int64 = 4 << 20
 
     let repository: AvatarRepository
     let mutations: Mutations
@@ -69,6 +72,31 @@ struct Avatars: Sendable {
                 try await work.emit(AvatarChanged(userID: user, version: version, avatarKey: ""))
             }
             return RemoveAvatarReply()
+        }
+    }
+
+    /// Gives the picture that a user shows a new link; the one before dies.
+    func move(of user: UserID, _ work: UnitOfWorkFactory) async throws {
+        guard let shown = try await repository.shown(of: user) else { return }
+        let moved = Avatar(id: ids.make(), user: user)
+        try await repository.begin(moved, deadline: SystemClock.now() + Self.timeout)
+        do {
+            for (old, new) in zip(try shown.keys, try moved.keys) {
+                _ = try await blobs.put(new, try await blobs.read(old, limit: Self.mostBytes))
+            }
+            let isMoved = try await work.run(trace: "", requestID: "") { [repository] work in
+                // Another picture since then has a link that is new.
+                guard try await repository.lockShown(of: user, work.sql)?.id == shown.id,
+                    let version = try await repository.show(moved, retireAt: SystemClock.now(), work.sql)
+                else { return false }
+                try await work.emit(AvatarChanged(userID: user, version: version, avatarKey: try moved.large.description))
+                return true
+            }
+            if !isMoved { await giveUp(moved) }
+        } catch {
+            await giveUp(moved)
+            // The picture may have been replaced and deleted while it was read.
+            if try await repository.shown(of: user)?.id == shown.id { throw error }
         }
     }
 

@@ -27,7 +27,14 @@ package enum AvatarsFeature {
                 uploadAvatar: UploadAvatar(avatars: avatars, terms: core.terms, uploads: core.uploads),
                 removeAvatar: RemoveAvatar(avatars: avatars)
             ),
-            jobs: [OldAvatars(repository: repository, blobs: core.blobs).job]
+            jobs: [
+                OldAvatars(repository: repository, blobs: core.blobs).job,
+                MovedAvatars(
+                    stale: StaleAvatarRepository(database: environment.database),
+                    avatars: avatars,
+                    work: environment.work
+                ).job,
+            ]
         )
     }
 }

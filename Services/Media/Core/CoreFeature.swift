@@ -38,12 +38,20 @@ package enum CoreFeature {
         ServiceFeature(
             "core",
             settings: BlobSettings.all + [
-                LinkSettings.publicURL, threads, queue, videoSeconds, videoThreads, videoQueue, videoFolder,
+                LinkSettings.publicURL, TermsSettings.version, threads, queue, videoSeconds, videoThreads, videoQueue,
+                videoFolder,
             ],
             migrations: [
                 MigrationSet("block_replica", BlockReplica.migrations),
                 MigrationSet("profile_replica", ProfileReplica.migrations),
-                MigrationSet("core", [Migration(version: 1, name: "owners", sql: PackageResources.V0001_owners_sql)]),
+                MigrationSet(
+                    "core",
+                    [
+                        Migration(version: 1, name: "owners", sql: PackageResources.V0001_owners_sql),
+                        Migration(version: 2, name: "stale_avatars", sql: PackageResources.V0002_stale_avatars_sql),
+                        Migration(version: 3, name: "closed", sql: PackageResources.V0003_closed_sql),
+                    ]
+                ),
             ],
             personalData: [.core, BlockReplica.personalData, ProfileReplica.personalData],
             isAlwaysLoaded: true
@@ -62,7 +70,9 @@ package enum CoreFeature {
             core.blocks.snapshotJob,
             AbandonedUploads(blobs: blobs).job,
             HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs, clock: environment.clock).job,
-            PhotoOwners(folders: ownFolders, owners: OwnerRepository(database: database), blobs: blobs).job,
+            ClosedPictures(pictures: ClosedPictureRepository(database: database), blobs: blobs).job,
+            // The markers of pictures too: after the pictures, which stay closed until they are gone.
+            PhotoOwners(folders: ownFolders + ["closed"], owners: OwnerRepository(database: database), blobs: blobs).job,
         ]
     }
 }

@@ -45,8 +45,11 @@ package struct MediaCore: Sendable {
         if !videos.isUsable { logger.warning("videos cannot be posted", metadata: ["cause": "ffmpeg is not installed"]) }
         uploadLinks = SignedUpload(secret: Array(try settings.get(BlobSettings.signingKey).utf8))
         profiles = ProfileReplica(database: database, bus: environment.bus)
-        blocks = BlockReplica(database: database, bus: environment.bus, stored: HiddenPairRepository.note)
-        terms = Terms(profiles: profiles)
+        blocks = BlockReplica(database: database, bus: environment.bus) { blocker, blocked, sql in
+            try await HiddenPairRepository.note(blocker, blocked, sql)
+            try await StaleAvatarRepository.note(blocker, blocked, sql)
+        }
+        terms = Terms(profiles: profiles, version: try settings.get(TermsSettings.version))
         uploads = IncomingUploads(blobs: blobs, logger: logger)
     }
 }

@@ -3,11 +3,11 @@ public import Kernel
 /// Who may see what of the date that a snap is credited to (PH-4).
 ///
 /// What a clock calls today has no part in it: only what the reader has posted for, and which dates are over for the streak (SD-4). Dates
-/// that are over stay over, so what was shown once is never locked again.
+/// that are over stay over, so what was shown once is never locked again. What was not over when the friendship ended is never opened by that.
 public enum MutualReveal {
     /// Whether a friend's snap of a date is kept from the reader: the reader has not posted for it, and it is not over.
     ///
-    /// - Parameter openFrom: the earliest date that is not over for the streak.
+    /// - Parameter openFrom: the earliest date that is not over for the streak, or was not when the friendship ended.
     public static func isLocked(_ date: CalendarDate, youPosted: Bool, openFrom: CalendarDate) -> Bool {
         !youPosted && date >= openFrom
     }
@@ -21,16 +21,24 @@ public struct StreakToday: Hashable, Sendable {
     public let yourDate: CalendarDate
     /// The dates of which one is shown in the friend's slot, oldest first.
     public let friendDates: ClosedRange<CalendarDate>
-    private let openFrom: CalendarDate
+    /// The earliest date that is not open to who has not posted for it.
+    private let lockedFrom: CalendarDate
 
     /// - Parameters:
     ///   - yourDate: the reader's present date.
     ///   - friendDate: the friend's present date.
     ///   - openFrom: the earliest date that is not over for the streak.
     ///   - friendNewest: the newest date the friend's clock has shown; later than `friendDate` after travel west.
-    public init(yourDate: CalendarDate, friendDate: CalendarDate, openFrom: CalendarDate, friendNewest: CalendarDate) {
+    ///   - closedFrom: the first date that stays closed because the friendship has ended; nil while it lasts.
+    public init(
+        yourDate: CalendarDate,
+        friendDate: CalendarDate,
+        openFrom: CalendarDate,
+        friendNewest: CalendarDate,
+        closedFrom: CalendarDate? = nil
+    ) {
         self.yourDate = yourDate
-        self.openFrom = openFrom
+        lockedFrom = min(openFrom, closedFrom ?? openFrom)
         let first = min(openFrom, friendDate)
         friendDates = first...max(first, friendNewest)
     }
@@ -55,7 +63,7 @@ public struct StreakToday: Hashable, Sendable {
     ///   - own: the dates the reader has posted for.
     public func friendSlot(posted: Set<CalendarDate>, own: Set<CalendarDate>) -> FriendSlot {
         let dates = posted.filter(friendDates.contains)
-        let seen = dates.filter { !MutualReveal.isLocked($0, youPosted: own.contains($0), openFrom: openFrom) }
+        let seen = dates.filter { !MutualReveal.isLocked($0, youPosted: own.contains($0), openFrom: lockedFrom) }
         if let newest = seen.max() { return .shown(newest) }
         return dates.max().map { .locked($0) } ?? .empty
     }

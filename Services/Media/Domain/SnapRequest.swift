@@ -9,19 +9,31 @@ public enum SnapTarget: Hashable, Sendable {
 
     /// From the request's field.
     ///
-    /// - Throws: `VALIDATION_ERROR` naming the element that is neither an id nor `all`.
+    /// - Throws: `VALIDATION_ERROR` naming each element that is neither ids nor `all`.
     public init(_ texts: [String]) throws(ServiceError) {
         var ids: [StreakID] = []
+        var isAll = false
+        var wrong: [ServiceError.Detail] = []
         for (index, text) in texts.enumerated() {
             for part in text.split(separator: ",") {
                 let word = part.filter { $0 != " " }
-                if word == "all" {
-                    self = .all
-                    return
+                guard word != "all" else {
+                    isAll = true
+                    continue
                 }
-                let id = try StreakID(parsing: word, field: "streak_ids[\(index)]")
-                if !ids.contains(id) { ids.append(id) }
+                do throws(ServiceError) {
+                    let id = try StreakID(parsing: word, field: "streak_ids[\(index)]")
+                    if !ids.contains(id) { ids.append(id) }
+                } catch {
+                    wrong += error.details
+                    break
+                }
             }
+        }
+        guard wrong.isEmpty else { throw .validation(wrong) }
+        if isAll {
+            self = .all
+            return
         }
         guard !ids.isEmpty else { throw .validation(field: "streak_ids", "must name at least one streak, or all") }
         self = .streaks(ids)

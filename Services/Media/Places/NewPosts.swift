@@ -27,13 +27,14 @@ struct NewPosts: Sendable {
     let renditions: PostRenditions
     let uploads: PresignedUploads
     let screening: PostScreening
+    let quotas: Quotas
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger
 
     /// Posts a file that came with its request. Its caller sees to it that no other sending does (`Mutations.alone`).
     ///
-    /// - Throws: `POST_ID_TAKEN` when the id is another post's, `POST_REMOVED` when the author has removed the post since.
+    /// - Throws: `POST_ID_TAKEN` when the id is another post's, `POST_REMOVED` when the author has removed the post since, `QUOTA_EXCEEDED`.
     func create(_ request: CreatePostRequest, from incoming: BlobKey, by user: UserID, _ context: CallContext) async throws
         -> Once<CreatePostReply>
     {
@@ -77,6 +78,7 @@ struct NewPosts: Sendable {
             case .shown: return try await answer(draft, same, author, context)
             case .beingMade: try await Task.sleep(for: Self.pollInterval)
             case .absent:
+                try await quotas.require(in: .posts, of: draft.user, posts.database)
                 guard try await posts.claim(draft, until: SystemClock.now() + source.lease) else { continue }
                 return try await make(draft, from: source, same, author, context)
             }
@@ -170,7 +172,7 @@ struct NewPosts: Sendable {
         do {
             guard try await posts.giveUp(draft.id, now: SystemClock.now()) else { return }
             for key in try PostBlobKeys(user: draft.user, id: draft.id).all { try await blobs.delete(key) }
-            try await posts.delete([draft.id], of: draft.user)
+            try await posts.delete([draft.id], of: draft.user, now: clock.now())
         } catch {
             logger.warning("a post is given up later", metadata: ["post": "\(draft.id)", "error": "\(error)"])
         }

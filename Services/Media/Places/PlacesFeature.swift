@@ -21,6 +21,7 @@ package enum PlacesFeature {
                     Migration(version: 5, name: "moderation", sql: PackageResources.V0005_moderation_sql),
                     Migration(version: 6, name: "near cells", sql: PackageResources.V0006_near_cells_sql),
                     Migration(version: 7, name: "area changes", sql: PackageResources.V0007_area_changes_sql),
+                    Migration(version: 8, name: "votes", sql: PackageResources.V0008_votes_sql),
                 ]
             )
         ],
@@ -51,7 +52,7 @@ package enum PlacesFeature {
     ) -> [Endpoint] {
         let (database, mutations) = (environment.database, environment.mutations)
         let views = PostViews(links: core.links, profiles: core.profiles, clock: environment.clock)
-        let votes = Votes(mutations: mutations)
+        let votes = Votes(mutations: mutations, quotas: environment.quotas, database: database)
         let cities = SavedCities(repository: CityRepository(database: database), mutations: mutations)
         let lists = PostListRepository(database: database)
         let uploads = presignedUploads(core, environment)
@@ -63,6 +64,7 @@ package enum PlacesFeature {
             renditions: PostRenditions(blobs: core.blobs, images: core.images, videos: core.videos),
             uploads: uploads,
             screening: screening,
+            quotas: environment.quotas,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -98,7 +100,6 @@ package enum PlacesFeature {
             blobs: core.blobs,
             signer: core.uploadLinks,
             links: core.links,
-            clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
         )

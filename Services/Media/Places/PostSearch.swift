@@ -60,23 +60,26 @@ struct PostSearch: Sendable {
         }
         since = request.since
         order = request.sort.flatMap(Order.init) ?? (author == nil ? .score : .newest)
-        if let text = request.q {
-            let words = PlaceText.words(text)
-            guard words.contains(where: { $0.unicodeScalars.contains { $0.properties.generalCategory != .nonspacingMark } })
-            else {
-                throw ServiceError.validation(field: "q", "must have a letter or a digit")
-            }
-            self.words = words
-        }
-        if let text = request.bbox { box = try GeoBox(parsing: text, field: "bbox") }
-        if let text = request.geohash {
-            let geohash = try Geohash(parsing: text, field: "geohash", longest: 6)
+        var check = FieldCheck()
+        if let text = request.q { words = try check.take { try Self.words(of: text) } }
+        if let text = request.bbox { box = try check.take { try GeoBox(parsing: text, field: "bbox") } }
+        if let text = request.geohash,
+            let geohash = try check.take({ try Geohash(parsing: text, field: "geohash", longest: 6) })
+        {
             (box, cell) = (geohash.box, geohash.keys)
         }
-        if hasCircle {
-            let circle = try Self.circle(request)
+        if hasCircle, let circle = try check.take({ try Self.circle(request) }) {
             (self.circle, box) = (circle, GeoBox(around: circle.center, radius: circle.radius))
         }
+        try check.finish()
+    }
+
+    private static func words(of text: String) throws(ServiceError) -> [String] {
+        let words = PlaceText.words(text)
+        guard words.contains(where: { $0.unicodeScalars.contains { $0.properties.generalCategory != .nonspacingMark } }) else {
+            throw .validation(field: "q", "must have a letter or a digit")
+        }
+        return words
     }
 
     private static func circle(_ request: ListPostsRequest) throws -> Circle {

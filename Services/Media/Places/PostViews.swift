@@ -36,10 +36,12 @@ struct PostViews: Sendable {
 
     /// Posts that a reader may see.
     ///
-    /// - Parameter reader: nil for a guest.
-    func views(_ posts: [ShownPost], for reader: UserID?, _ context: CallContext) async throws -> [Post] {
+    /// - Parameters:
+    ///   - reader: nil for a guest.
+    ///   - viewer: whom links are made for in the reader's place; nil: the reader.
+    func views(_ posts: [ShownPost], for reader: UserID?, viewer: UserID? = nil, _ context: CallContext) async throws -> [Post] {
         let unknown = try await profiles.profiles(Set(posts.filter { $0.author == nil }.map(\.user)), context: context)
-        return zip(posts, try links(of: posts, for: reader)).map { post, links in
+        return zip(posts, try links(of: posts, for: reader, viewer: viewer)).map { post, links in
             let author = post.author.map { profiles.summary($0, of: post.user) } ?? unknown[post.user]?.summary
             return view(post, by: author ?? .unavailable(post.user), links)
         }
@@ -56,10 +58,12 @@ struct PostViews: Sendable {
     }
 
     /// Links for a reader, those of a page looked up at once.
-    private func links(of posts: [ShownPost], for reader: UserID?) throws -> [PostLinks] {
+    private func links(of posts: [ShownPost], for reader: UserID?, viewer: UserID? = nil) throws -> [PostLinks] {
         let end = MediaLinks.end(now: clock.now())
-        let linked = posts.map {
-            LinkedPost(post: $0.id, viewer: reader == $0.user ? nil : reader, video: $0.video?.format, expires: end)
+        let linked = posts.map { post in
+            // A hidden post's pictures are closed; by a link of their own its author sees them.
+            let named = reader == post.user && !post.isHidden ? nil : reader
+            return LinkedPost(post: post.id, viewer: viewer ?? named, video: post.video?.format, expires: end)
         }
         let known = made.values(of: linked)
         return try posts.indices.map { index in

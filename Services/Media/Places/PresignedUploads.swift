@@ -21,7 +21,6 @@ struct PresignedUploads: Sendable {
     let blobs: any BlobStore
     let signer: SignedUpload
     let links: MediaLinks
-    let clock: any Clock
     let ids: any IDSource
     let logger: Logger
 
@@ -29,14 +28,7 @@ struct PresignedUploads: Sendable {
     ///
     /// - Throws: `VALIDATION_ERROR` naming hash or size; `TOO_MANY_UPLOADS`.
     func announce(_ request: PresignPostRequest, by user: UserID, _ context: CallContext) async throws -> Once<PresignPostReply> {
-        guard let sha256 = Self.bytes(ofHex: request.sha256) else {
-            throw ServiceError.validation(field: "sha256", "must be 64 digits 0-9 and a-f")
-        }
-        let most = VideoFormat(mediaType: request.type) == nil ? Self.mostPhotoBytes : Self.mostVideoBytes
-        guard request.size <= most else {
-            throw ServiceError.validation(field: "size", "must be at most \(most) for a file of this type")
-        }
-        let file = ExpectedUpload(size: request.size, contentType: request.type, sha256: sha256)
+        let file = try Self.file(request)
         return try await mutations.once(context, request) { work in
             let upload = AnnouncedUpload(
                 id: ids.make(),
@@ -46,15 +38,16 @@ struct PresignedUploads: Sendable {
                 sha256: request.sha256,
                 post: request.postID
             )
-            // Due times run on the machine's clock, as leases do.
-            guard try await UploadRepository.announce(upload, most: Self.most, now: SystemClock.now(), work.sql) else {
+            guard try await UploadRepository.announce(upload, most: Self.most, now: work.now, work.sql) else {
                 throw ServiceError(
                     .resourceExhausted,
                     "TOO_MANY_UPLOADS",
-                    "You have \(Self.most) uploads that are not used yet. Use them, or wait until they are deleted after a day."
+                    "You have \(Self.most) uploads that are not used yet. Use them, or wait until they are deleted after a day.",
+                    // When the first is deleted is not known here; sooner than in an hour is in vain.
+                    retryAfter: 3_600
                 )
             }
-            let expires = clock.now() + Self.linkLives
+            let expires = work.now + Self.linkLives
             let link = try link(for: file, to: try upload.key, expires: expires)
             return PresignPostReply(
                 uploadID: upload.id,
@@ -63,6 +56,19 @@ struct PresignedUploads: Sendable {
                 expiresAt: Instant(seconds: expires.seconds)
             )
         }
+    }
+
+    /// The file that a request announces.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming hash and size.
+    static func file(_ request: PresignPostRequest) throws -> ExpectedUpload {
+        var check = FieldCheck()
+        let most = VideoFormat(mediaType: request.type) == nil ? mostPhotoBytes : mostVideoBytes
+        check.require(request.size <= most, "size", "must be at most \(most) for a file of this type")
+        let sha256 = bytes(ofHex: request.sha256)
+        check.require(sha256 != nil, "sha256", "must be 64 digits 0-9 and a-f")
+        try check.finish()
+        return ExpectedUpload(size: request.size, contentType: request.type, sha256: sha256 ?? [])
     }
 
     private func link(for file: ExpectedUpload, to key: BlobKey, expires: Instant) throws -> DirectUpload {

@@ -41,7 +41,11 @@ struct City: Sendable {
 
     /// - Throws: `VALIDATION_ERROR` naming each field that is wrong.
     init(name: String, latitude: Double?, longitude: Double?) throws {
-        self.name = try PlaceText.city(name, field: "name")
-        position = try Coordinate(latitude: latitude, longitude: longitude)
+        var check = FieldCheck()
+        let name = try check.take { try PlaceText.city(name, field: "name") }
+        let position = try check.take { try Coordinate(latitude: latitude, longitude: longitude) }
+        try check.finish()
+        guard let name, let position else { throw ServiceError.internal }
+        (self.name, self.position) = (name, position)
     }
 }

@@ -31,15 +31,22 @@ struct VoteCounts: Sendable {
 /// Changes votes (PL-3). A vote is a row of its own and locks no other; counts follow by a trigger.
 struct Votes: Sendable {
     let mutations: Mutations
+    let quotas: Quotas
+    let database: Database
 
     /// Sets the caller's vote.
     ///
     /// - Parameter vote: nil takes it back.
-    /// - Throws: `NOT_FOUND` for a post that the caller may not see; `OWN_POST` for a vote on one of their own.
+    /// - Throws: `NOT_FOUND` for a post that the caller may not see; `OWN_POST` for a vote on one of their own; `QUOTA_EXCEEDED`.
     func set<Request: Message>(_ vote: Vote?, on post: PostID, _ request: Request, _ context: CallContext) async throws
         -> Once<VoteReply>
     {
         let user = try context.requireUser()
+        if vote != nil, try await quotas.room(for: 1, in: .votes, of: user, database) == 0 {
+            // A repeat of a vote that had room.
+            if let known: Once<VoteReply> = try await mutations.known(context, request) { return known }
+            throw quotas.refusal(.votes)
+        }
         return try await mutations.once(
             context,
             request,

@@ -186,7 +186,8 @@ struct SnapOperations: OperationStore {
                 caption: operation.caption,
                 capturedAt: counted.capturedAt ?? operation.receivedAt,
                 postedAt: operation.receivedAt,
-                onTime: counted.onTime
+                onTime: counted.onTime,
+                promptID: operation.promptID
             ),
             streaks: counted.outcomes.map { outcome in
                 SnapOutcome(

@@ -9,7 +9,11 @@ struct SnapViews: Sendable {
 
     /// A snap as a reader sees it who may.
     func view(_ snap: ShownSnap, for reader: UserID) throws -> MediaAPI.Snap {
-        let viewer = reader == snap.user ? nil : reader
+        try view(snap, viewer: reader == snap.user ? nil : reader)
+    }
+
+    /// A snap with links for a viewer; nil for its author.
+    func view(_ snap: ShownSnap, viewer: UserID?) throws -> MediaAPI.Snap {
         let now = clock.now()
         return MediaAPI.Snap(
             id: snap.id,
@@ -21,7 +25,8 @@ struct SnapViews: Sendable {
             caption: snap.caption,
             capturedAt: snap.capturedAt,
             postedAt: snap.postedAt,
-            onTime: snap.isOnTime
+            onTime: snap.isOnTime,
+            promptID: snap.promptID
         )
     }
 }
@@ -30,5 +35,13 @@ extension SlotContent {
     var snap: ShownSnap? {
         guard case .snap(let snap) = self else { return nil }
         return snap
+    }
+
+    /// There is a snap, or was one that its author has deleted.
+    var isPosted: Bool {
+        switch self {
+        case .snap, .deleted: true
+        case .empty, .hidden: false
+        }
     }
 }

@@ -12,7 +12,15 @@ internal import StreaksAPI
 package enum SnapsFeature {
     package static let feature = ServiceFeature(
         "snaps",
-        migrations: [MigrationSet("snaps", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)])],
+        migrations: [
+            MigrationSet(
+                "snaps",
+                [
+                    Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql),
+                    Migration(version: 2, name: "deleted", sql: PackageResources.V0002_deleted_sql),
+                ]
+            )
+        ],
         personalData: [.snaps]
     ) { environment in
         let core = try await MediaCore.shared(by: environment)
@@ -30,7 +38,11 @@ package enum SnapsFeature {
         )
         return FeatureParts(
             endpoints: endpoints(core, snaps, operations, environment),
-            jobs: [UnfinishedSnaps(operations: operations).job, OldOperations(operations: operations).job]
+            consumers: [ReportedSnaps.handler],
+            jobs: [
+                UnfinishedSnaps(operations: operations).job, OldOperations(operations: operations).job,
+                DeletedSnaps(snaps: snaps, blobs: core.blobs).job,
+            ]
         )
     }
 
@@ -55,6 +67,8 @@ package enum SnapsFeature {
             getFeed: GetFeed(snaps: snaps, views: views, streaks: streaks),
             getStreakSnaps: GetStreakSnaps(snaps: snaps, views: views),
             getSnapHistory: GetSnapHistory(snaps: snaps, views: views, streaks: streaks),
+            deleteSnap: DeleteSnap(mutations: environment.mutations),
+            listReportedSnaps: ListReportedSnaps(snaps: snaps, views: views),
             findSnapOwner: FindSnapOwner(snaps: snaps)
         )
     }

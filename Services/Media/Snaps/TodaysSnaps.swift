@@ -13,6 +13,9 @@ struct TodaysSnaps: Sendable {
     var yours: ShownSnap?
     /// Never one that is locked.
     var friends: ShownSnap?
+    /// Whose snap there was and its author has deleted.
+    var isYoursDeleted = false
+    var isFriendsDeleted = false
     var isLocked = false
     /// The reader blocks the friend, or is blocked: nothing of the friend's is shown, not even that there is something (SO-7).
     var isHidden = false
@@ -41,14 +44,24 @@ extension SnapRepository {
 
     private static func today(of today: StreakToday, own: [SlotContent], friends: [SlotContent]) -> TodaysSnaps {
         var (mine, theirs): ([CalendarDate: ShownSnap], [CalendarDate: ShownSnap]) = ([:], [:])
-        for (date, content) in zip(today.ownDates, own) { mine[date] = content.snap }
-        for (date, content) in zip(today.friendDates, friends) {
-            if case .hidden = content { return TodaysSnaps(yours: mine[today.yourDate], isHidden: true) }
-            theirs[date] = content.snap
+        // What was posted and deleted opens the friend's all the same.
+        var posted: Set<CalendarDate> = []
+        for (date, content) in zip(today.ownDates, own) {
+            mine[date] = content.snap
+            if content.isPosted { posted.insert(date) }
         }
         var snaps = TodaysSnaps(yours: mine[today.yourDate])
-        switch today.friendSlot(posted: Set(theirs.keys), own: Set(mine.keys)) {
-        case .empty: break
+        snaps.isYoursDeleted = snaps.yours == nil && posted.contains(today.yourDate)
+        var hasDeleted = false
+        for (date, content) in zip(today.friendDates, friends) {
+            if case .hidden = content {
+                return TodaysSnaps(yours: snaps.yours, isYoursDeleted: snaps.isYoursDeleted, isHidden: true)
+            }
+            theirs[date] = content.snap
+            if case .deleted = content { hasDeleted = true }
+        }
+        switch today.friendSlot(posted: Set(theirs.keys), own: posted) {
+        case .empty: snaps.isFriendsDeleted = hasDeleted
         case .locked(let date): (snaps.isLocked, snaps.capturedAt) = (true, theirs[date]?.capturedAt)
         case .shown(let date): (snaps.friends, snaps.capturedAt) = (theirs[date], theirs[date]?.capturedAt)
         }

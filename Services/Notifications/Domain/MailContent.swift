@@ -24,6 +24,12 @@ public enum MailContent: Hashable, Sendable {
     case secondFactorRemoved
     /// A recovery code was used instead of the second factor; how many are left.
     case recoveryCodeUsed(left: Int)
+    /// Sign in with Apple was added to the account; whether its password no longer works.
+    case appleLinked(isPasswordRemoved: Bool)
+    /// Make the account that was asked for.
+    case registration(link: String)
+    /// An account was asked for, and there is one: set a new password.
+    case accountExists(link: String)
 }
 
 /// A language that mails are written in.

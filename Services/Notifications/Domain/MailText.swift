@@ -53,10 +53,10 @@ public struct MailText: Hashable, Sendable {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || (127...159).contains($0.value) ? " " : $0 }))
     }
 
-    private static let ignoreInEnglish = "If you did not ask for this, ignore this mail: nothing changes."
+    static let ignoreInEnglish = "If you did not ask for this, ignore this mail: nothing changes."
     static let protectInEnglish =
         "If this was not you, set a new password in the app at once (“New password”), and write to our support."
-    private static let ignoreInGerman = "Wenn du das nicht angefordert hast, ignoriere diese Mail: Es ändert sich nichts."
+    static let ignoreInGerman = "Wenn du das nicht angefordert hast, ignoriere diese Mail: Es ändert sich nichts."
     static let protectInGerman =
         "Wenn du das nicht warst, setze sofort in der App ein neues Passwort („Neues Passwort“) und schreibe unserem Support."
 
@@ -110,21 +110,25 @@ public struct MailText: Hashable, Sendable {
                 ],
                 "If this was not you, write to our support at once."
             )
-        case .deletionUndone(let ended):
-            return MailText(
-                .english,
-                "Your account is back",
-                [
-                    "Your StreakSnap account was restored. It will not be deleted.",
-                    EndedItems.inEnglish(ended),
-                ],
-                protectInEnglish
-            )
+        case .deletionUndone(let ended): return englishDeletionUndone(EndedItems.inEnglish(ended))
         case .purchaseReceipt(let product, let price, let order, let at):
             return englishReceipt(of: product, price: price, order: order, at: at)
         case .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed:
             return englishSecondFactor(content)
+        case .appleLinked(let isPasswordRemoved):
+            return englishAppleLinked(isPasswordRemoved)
+        case .registration(let link): return englishRegistration(link)
+        case .accountExists(let link): return englishAccountExists(link)
         }
+    }
+
+    private static func englishDeletionUndone(_ ended: String) -> MailText {
+        MailText(
+            .english,
+            "Your account is back",
+            ["Your StreakSnap account was restored. It will not be deleted.", ended],
+            protectInEnglish
+        )
     }
 
     private static func englishReceipt(of product: String, price: String, order: String, at: Instant) -> MailText {
@@ -189,21 +193,25 @@ public struct MailText: Hashable, Sendable {
                 ],
                 "Wenn du das nicht warst, schreibe sofort unserem Support."
             )
-        case .deletionUndone(let ended):
-            return MailText(
-                .german,
-                "Dein Konto ist wieder da",
-                [
-                    "Dein StreakSnap-Konto wurde wiederhergestellt. Es wird nicht gelöscht.",
-                    EndedItems.inGerman(ended),
-                ],
-                protectInGerman
-            )
+        case .deletionUndone(let ended): return germanDeletionUndone(EndedItems.inGerman(ended))
         case .purchaseReceipt(let product, let price, let order, let at):
             return germanReceipt(of: product, price: price, order: order, at: at)
         case .secondFactorEnrolled, .secondFactorRemoved, .recoveryCodeUsed:
             return germanSecondFactor(content)
+        case .appleLinked(let isPasswordRemoved):
+            return germanAppleLinked(isPasswordRemoved)
+        case .registration(let link): return germanRegistration(link)
+        case .accountExists(let link): return germanAccountExists(link)
         }
+    }
+
+    private static func germanDeletionUndone(_ ended: String) -> MailText {
+        MailText(
+            .german,
+            "Dein Konto ist wieder da",
+            ["Dein StreakSnap-Konto wurde wiederhergestellt. Es wird nicht gelöscht.", ended],
+            protectInGerman
+        )
     }
 
     private static func germanReceipt(of product: String, price: String, order: String, at: Instant) -> MailText {

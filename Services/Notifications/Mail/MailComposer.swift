@@ -30,6 +30,10 @@ extension MailContent {
             self = .purchaseReceipt(product: values.product, price: values.price, order: values.order, at: at)
         case .secondFactorEnrolled: self = .secondFactorEnrolled
         case .secondFactorRemoved: self = .secondFactorRemoved
+        case .appleLinked: self = .appleLinked(isPasswordRemoved: false)
+        case .registration where hasLink: self = .registration(link: link)
+        case .accountExists where hasLink: self = .accountExists(link: link)
+        case .appleLinkedPasswordRemoved: self = .appleLinked(isPasswordRemoved: true)
         case .recoveryCodeUsed:
             guard let left = values.recoveryCodesLeft else { return nil }
             self = .recoveryCodeUsed(left: Int(left))

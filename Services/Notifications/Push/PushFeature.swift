@@ -38,7 +38,13 @@ package enum PushFeature {
         "push",
         settings: [LinkSettings.publicURL, CoreFeature.deepLinkBase, pushURL, pushToken, pushProject, pushRate],
         migrations: [
-            MigrationSet("push", [Migration(version: 1, name: "push", sql: PackageResources.V0001_push_sql)])
+            MigrationSet(
+                "push",
+                [
+                    Migration(version: 1, name: "push", sql: PackageResources.V0001_push_sql),
+                    Migration(version: 2, name: "test_pushes", sql: PackageResources.V0002_test_pushes_sql),
+                ]
+            )
         ],
         personalData: [.push]
     ) { environment in
@@ -74,6 +80,7 @@ package enum PushFeature {
             Job("old_push_days", every: .seconds(600)) { now in
                 try await DeliveryRepository.purgeDays(before: Zone.utc.date(at: now - .days(3)), database)
             },
+            Job("old_test_pushes", every: .seconds(600)) { now in try await TestPushRepository.purge(now: now, database) },
             Job("old_ended_sessions", every: .seconds(600)) { now in
                 try await EndedSessionRepository.purge(before: now - .days(1), database)
             },

@@ -10,10 +10,12 @@ internal import SocialDomain
 struct CircleChanges: Sendable {
     let circles: CircleRepository
     private let profiles: ProfileReplica
+    private let blocks: BlockRepository
 
     init(_ core: SocialCore) {
         circles = CircleRepository(database: core.database)
         profiles = core.profiles
+        blocks = core.blocks
     }
 
     /// What happened to a circle, for the event.
@@ -37,7 +39,7 @@ struct CircleChanges: Sendable {
 
     /// One more circle for a user, whose circles are locked by it.
     ///
-    /// - Throws: `TOO_MANY_CIRCLES`.
+    /// - Throws: `TOO_MANY_CIRCLES`; `RATE_LIMITED` for who makes and joins too many in a day.
     func requireRoom(for user: UserID, _ work: UnitOfWork) async throws {
         try await circles.lockUser(user, work.sql)
         guard try await circles.count(of: user, work.sql) < CircleMembers.circlesLimit else {
@@ -47,11 +49,27 @@ struct CircleChanges: Sendable {
                 "You are in \(CircleMembers.circlesLimit) circles already."
             )
         }
+        // A circle that was deleted, and a stay that has ended, keep their rows.
+        let today = Zone.utc.date(at: work.now)
+        guard try await circles.enter(user, on: today, work.sql) <= CircleMembers.dailyEntries else {
+            throw ServiceError(
+                .resourceExhausted,
+                "RATE_LIMITED",
+                "You have made or joined \(CircleMembers.dailyEntries) circles today.",
+                retryAfter: max(1, Int((Zone.utc.end(of: today) - work.now).seconds) + 1)
+            )
+        }
     }
 
     /// Whether a user's account is not shut, as far as this service knows.
     func isAvailable(_ user: UserID, _ sql: Transaction) async throws -> Bool {
         try await profiles.knownHere([user], sql)[user]?.isVisible ?? true
+    }
+
+    /// A user as the actor may know of them. One who blocks the actor is a stranger, whom no circle has: the actor is answered as of any
+    /// other user who is not in it (SO-7).
+    func known(_ user: UserID, to actor: UserID, _ work: UnitOfWork) async throws -> UserID {
+        try await blocks.blockers(of: actor, among: [user], work.sql).isEmpty ? user : work.ids.make()
     }
 
     /// Changes a circle.

@@ -22,6 +22,7 @@ package enum CirclesFeature {
                     [
                         Migration(version: 1, name: "circles", sql: PackageResources.V0001_circles_sql),
                         Migration(version: 2, name: "removals", sql: PackageResources.V0002_removals_sql),
+                        Migration(version: 3, name: "entries", sql: PackageResources.V0003_entries_sql),
                     ]
                 )
             ],

@@ -4,6 +4,8 @@ public import Kernel
 public struct PostStanding: Hashable, Sendable {
     /// From so many distinct reporters on it is hidden.
     public static let hidingReports: Int32 = 3
+    /// So much must their reports count together (`ReportWeight`).
+    public static let hidingWeight: Int32 = 3
     /// So many posts of a user hidden within `oftenWithin` are often: moderators are to look at the user.
     public static let often = 3
     /// The time in which they count.
@@ -31,9 +33,12 @@ public struct PostStanding: Hashable, Sendable {
 
     /// A user has reported the post.
     ///
-    /// - Parameter reporters: distinct users who did since moderators last decided about it, this one included; never its author.
-    public mutating func reported(reporters: Int32, now: Instant) {
-        if reporters >= Self.hidingReports, visibility == .shown { become(.hidden, now) }
+    /// - Parameters:
+    ///   - reporters: distinct users who did since moderators last decided about it, this one included; never its author.
+    ///   - weight: what their reports count together.
+    public mutating func reported(reporters: Int32, weight: Int32, now: Instant) {
+        guard reporters >= Self.hidingReports, weight >= Self.hidingWeight, visibility == .shown else { return }
+        become(.hidden, now)
     }
 
     /// Moderators have decided about a report of it. A dismissal shows it again; `remove` deletes it; what is done to its author for it keeps it

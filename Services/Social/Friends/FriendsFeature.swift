@@ -31,6 +31,7 @@ package enum FriendsFeature {
                     [
                         Migration(version: 1, name: "friends", sql: PackageResources.V0001_friends_sql),
                         Migration(version: 2, name: "accents", sql: PackageResources.V0002_accents_sql),
+                        Migration(version: 3, name: "long_names", sql: PackageResources.V0003_long_names_sql),
                     ]
                 )
             ],

@@ -15,10 +15,14 @@ struct PostReports: Sendable {
         var isRestored = false
     }
 
-    /// A user has reported a post. - Parameter report: with the number of its reporters since moderators last decided.
-    func reported(_ report: StoredReport, _ work: UnitOfWork) async throws {
+    /// A user has reported a post.
+    ///
+    /// - Parameters:
+    ///   - report: with the number of its reporters since moderators last decided.
+    ///   - weight: what their reports count together.
+    func reported(_ report: StoredReport, weight: Int32, _ work: UnitOfWork) async throws {
         try await change(report.subject.cast(to: Tag.Post.self), of: report.owner, work) { standing in
-            standing.reported(reporters: report.reporters, now: work.now)
+            standing.reported(reporters: report.reporters, weight: weight, now: work.now)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import Bus
 internal import Database
 internal import Kernel
@@ -22,6 +23,7 @@ package enum SafetyFeature {
                     [
                         Migration(version: 1, name: "safety", sql: PackageResources.V0001_safety_sql),
                         Migration(version: 2, name: "posts", sql: PackageResources.V0002_posts_sql),
+                        Migration(version: 3, name: "weights", sql: PackageResources.V0003_weights_sql),
                     ]
                 )
             ],
@@ -49,6 +51,7 @@ package enum SafetyFeature {
                 friendships: core.friendships,
                 blocks: core.blocks,
                 profiles: core.profiles,
+                quotas: environment.quotas,
                 mutations: mutations
             ),
             listBlocks: ListBlocks(blocks: core.blocks, profiles: core.profiles),
@@ -56,16 +59,21 @@ package enum SafetyFeature {
             report: Report(
                 reports: reports,
                 friendships: core.friendships,
+                blocks: core.blocks,
                 profiles: core.profiles,
+                accounts: ProfilesClient(environment.bus),
                 snaps: SnapsClient(environment.bus),
                 places: places,
                 posts: posts,
+                quotas: environment.quotas,
                 mutations: mutations
             ),
+            listHiddenPosts: ListHiddenPosts(database: core.database),
             listReports: ListReports(
                 reports: reports,
                 profiles: core.profiles,
                 places: places,
+                snaps: SnapsClient(environment.bus),
                 work: environment.work
             ),
             actionReport: ActionReport(reports: reports, profiles: core.profiles, posts: posts, mutations: mutations),

@@ -8,8 +8,8 @@ internal import SocialCore
 extension Block {
     /// A block as the blocking user sees it.
     ///
-    /// - Parameter isHidden: whether the blocked user blocks them too. Otherwise blocking back would reveal the name and picture of a user
-    ///   who blocks.
+    /// - Parameter isHidden: whether the blocked user blocks them too, as pairs from before 0.2 may: the name and picture of a user who blocks
+    ///   are not shown.
     init(_ block: StoredBlock, _ blocked: Profile, isHidden: Bool) {
         self.init(
             blockID: block.id,

@@ -35,6 +35,8 @@ extension Plan {
             var values = [
                 ("STREAKSNAP_NATS_URL", endpoints.natsURL), ("STREAKSNAP_NATS_USER", name),
                 ("STREAKSNAP_NATS_PASSWORD_FILE", endpoints.natsPasswordFile(of: name)),
+                ("STREAKSNAP_SEAL_KEY_FILE", endpoints.sealKeyFile(of: name)),
+                ("STREAKSNAP_SERVICE_KEY_FILE", endpoints.serviceKeyFile(of: name)),
             ]
             if let url = endpoints.postgresURL(of: name) { values.append(("STREAKSNAP_DATABASE_URL", url)) }
             let hasClock = try settings.get(CommonSettings.developmentClock)

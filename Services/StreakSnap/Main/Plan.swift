@@ -23,7 +23,8 @@ struct Plan: Sendable {
     /// Addresses, ports and shared secrets. Variables of these names are not taken from the environment.
     private static let own = [
         "nats.url", "nats.user", "nats.password", "database.url", "admin.port", "http.port", "http.host", "auth.key-folder",
-        "auth.refresh-secret", "blob.folder", "media.signing-key", "notifications.mail-folder",
+        "auth.refresh-secret", "blob.folder", "media.signing-key", "notifications.mail-folder", "seal.key", "gateway.seal-keys",
+        "service.key", "service.public-keys",
     ].map(variable)
 
     /// The environment of one executable.
@@ -41,6 +42,13 @@ struct Plan: Sendable {
             "admin.port": String(ports.admin(of: name)),
         ]
         if let url = endpoints.postgresURL(of: name) { values["database.url"] = url }
+        if name == "gateway" {
+            values["gateway.seal-keys.file"] = endpoints.sealKeysFile
+            values["service.public-keys.file"] = endpoints.servicePublicKeysFile
+        } else {
+            if endpoints.sealKey(of: name) != nil { values["seal.key.file"] = endpoints.sealKeyFile(of: name) }
+            values["service.key.file"] = endpoints.serviceKeyFile(of: name)
+        }
         switch name {
         case "auth":
             values["auth.key-folder"] = endpoints.tokenKeyFolder
@@ -73,7 +81,9 @@ struct Plan: Sendable {
         }
         // One who stops `up` waits for it, and nothing else will answer.
         // For development: a new administrator need not fetch a phone first.
-        let defaults = ["media.public-url": address.url, "http.drain-timeout": "1", "auth.admin-second-factor": "enrolled"]
+        var defaults = ["media.public-url": address.url, "http.drain-timeout": "1", "auth.admin-second-factor": "enrolled"]
+        // Tests and demonstrations make many users, and no one else reaches this machine's own address.
+        if address.isLoopback { defaults.merge(["auth.address-registrations": "0", "auth.registrations": "0"]) { $1 } }
         result.merge(defaults.map { (variable($0), $1) }) { given, _ in given }
         let given = [
             "log.level": options.logLevel, "dev.clock": options.devClock ? "true" : nil, "otlp.endpoint": options.otlpEndpoint,

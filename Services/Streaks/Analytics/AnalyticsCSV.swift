@@ -17,7 +17,8 @@ enum AnalyticsCSV {
         ("pauses", { $0.pauses }), ("protections_used", { $0.protectionsUsed }), ("conversions", { $0.conversions }),
         ("conversions_at_7", { $0.conversionsAt7 }), ("conversions_at_30", { $0.conversionsAt30 }), ("running", { $0.running }),
         ("running_at_7", { $0.runningAt7 }), ("running_at_30", { $0.runningAt30 }), ("running_at_100", { $0.runningAt100 }),
-        ("updated", { $0.updated }), ("streaks", { $0.streaks }),
+        ("updated", { $0.updated }), ("streaks", { $0.streaks }), ("broken_missed_by_both", { $0.brokenMissedByBoth }),
+        ("tokens_used", { $0.tokensUsed }), ("tokens_earned", { $0.tokensEarned }), ("cards_shared", { $0.cardsShared }),
     ]
 
     private static let shares: [(String, @Sendable (StreakAnalyticsDay) -> Double?)] = [

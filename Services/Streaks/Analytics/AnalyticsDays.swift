@@ -30,8 +30,9 @@ struct AnalyticsDays {
         reply.extended = value(.active) + value(.filled) + frozen
         reply.broken = value(.broken)
         reply.brokenAt7 = value(.brokenAt7)
-        reply.brokenMissed = value(.broken, 1)
-        reply.brokenModeration = value(.broken, 2)
+        reply.brokenMissedByBoth = value(.broken, AnalyticsMetric.missedByBoth)
+        reply.brokenMissed = value(.broken, Fact.missedDate) + reply.brokenMissedByBoth
+        reply.brokenModeration = value(.broken, Fact.moderation)
         reply.restored = value(.restored)
         reply.restoredByRepair = value(.restored, RestoredBy.repair.rawValue)
         reply.restoredByFill = value(.restored, RestoredBy.fill.rawValue)
@@ -39,9 +40,12 @@ struct AnalyticsDays {
         reply.restoredLate = value(.restored, RestoredBy.late.rawValue)
         reply.freezesUsed = frozen
         reply.freezesByHand = value(.freezeUsed, 1) - value(.freezeReturned, 1)
-        reply.freezesEarned = value(.freezeEarned)
+        if kind == .mutual { reply.tokensEarned = value(.freezeEarned) } else { reply.freezesEarned = value(.freezeEarned) }
         reply.pauses = value(.paused)
-        reply.protectionsUsed = value(.protectionUsed) - value(.protectionReturned)
+        let token = AnalyticsMetric.recoveryToken
+        reply.tokensUsed = value(.protectionUsed, token) - value(.protectionReturned, token)
+        reply.protectionsUsed = value(.protectionUsed) - value(.protectionReturned) - reply.tokensUsed
+        reply.cardsShared = value(.cardShared)
         reply.conversions = value(.conversion)
         reply.conversionsAt7 = value(.conversion, 7) + value(.conversion, 30)
         reply.conversionsAt30 = value(.conversion, 30)
@@ -51,7 +55,8 @@ struct AnalyticsDays {
         reply.updated = value(.updated)
         reply.updateRate = kind == .checkIn ? AnalyticsFigures.percent(reply.updated, of: reply.active) : nil
         addLevels(to: &reply, day)
-        reply.completionRate = AnalyticsFigures.percent(reply.active, of: reply.running)
+        // A streak that has ended since, as by a deletion of the account, was active and does not run.
+        reply.completionRate = AnalyticsFigures.percent(min(reply.active, reply.running), of: reply.running)
         return reply
     }
 
@@ -80,11 +85,14 @@ struct AnalyticsDays {
         let started = figures.ever(kind, .started)
         let frozen = total(.freezeUsed) - total(.freezeReturned)
         let (days, sum) = (Int64(figures.range.count), (levels[.running] ?? []).reduce(0, +))
+        // Of friends: a token undoes the break of any run, and a streak has two users who may become premium.
+        let isMutual = kind == .mutual
         return StreakAnalyticsTotals(
             type: kind.typeName,
             broken: total(.broken),
             recoveryRate: AnalyticsFigures.percent(total(.restored), of: total(.broken)),
-            repairRate: AnalyticsFigures.percent(total(.restored, RestoredBy.repair.rawValue), of: total(.brokenAt7)),
+            repairRate: isMutual
+                ? nil : AnalyticsFigures.percent(total(.restored, RestoredBy.repair.rawValue), of: total(.brokenAt7)),
             brokenByWeekday: (1...7).map { total(.brokenWeekday, $0) },
             brokenByHour: (0...23).map { total(.brokenHour, $0) },
             milestones: figures.buckets(kind, .milestone).map { count in
@@ -92,10 +100,8 @@ struct AnalyticsDays {
                 return MilestoneRate(count: count, reached: reached, rate: AnalyticsFigures.percent(reached, of: started))
             },
             freezesPerStreak: AnalyticsFigures.mean(frozen * days, of: sum),
-            conversionAt30: AnalyticsFigures.percent(
-                total(.conversion, 30),
-                of: levels[.runningAt30]?.last ?? 0
-            ),
+            conversionAt30: isMutual
+                ? nil : AnalyticsFigures.percent(total(.conversion, 30), of: levels[.runningAt30]?.last ?? 0),
             freezesPerStreakIn30Dates: AnalyticsFigures.mean(frozen * 30, of: sum),
             updateRate: kind == .checkIn ? AnalyticsFigures.percent(total(.updated), of: total(.active)) : nil
         )

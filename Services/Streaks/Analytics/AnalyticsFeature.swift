@@ -15,7 +15,13 @@ package enum AnalyticsFeature {
         ServiceFeature(
             "analytics",
             migrations: [
-                MigrationSet("analytics", [Migration(version: 1, name: "analytics", sql: PackageResources.V0001_analytics_sql)])
+                MigrationSet(
+                    "analytics",
+                    [
+                        Migration(version: 1, name: "analytics", sql: PackageResources.V0001_analytics_sql),
+                        Migration(version: 2, name: "mutual", sql: PackageResources.V0002_mutual_sql),
+                    ]
+                )
             ],
             personalData: [.analytics]
         ) { environment in
@@ -26,8 +32,14 @@ package enum AnalyticsFeature {
                     getStreakAnalytics: GetStreakAnalytics(report: report),
                     exportStreakAnalytics: ExportStreakAnalytics(report: report)
                 ),
-                consumers: StreakConsumers.all + TeamConsumers.all + BillingConsumers.all + NotificationConsumers.all,
-                jobs: [FigureJob(store: core.store, work: environment.work).job]
+                consumers: MutualConsumers.all + StreakConsumers.all + TeamConsumers.all + BillingConsumers.all
+                    + NotificationConsumers.all + CardConsumers.all,
+                jobs: [
+                    FigureJob(store: core.store, work: environment.work).job,
+                    Job("old_active_users", every: .seconds(600)) { now in
+                        try await ActiveUserRepository.purge(today: Zone.utc.date(at: now), environment.database)
+                    },
+                ]
             )
         }
     }

@@ -47,7 +47,8 @@ struct AnalyticsReport: Sendable {
                 )
             },
             notifications: notifications.days,
-            notificationTotals: notifications.totals
+            notificationTotals: notifications.totals,
+            dailyActives: range.map { DailyActives(date: $0, people: figures.value($0, nil, .activeUser)) }
         )
     }
 

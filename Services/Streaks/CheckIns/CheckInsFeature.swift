@@ -54,6 +54,7 @@ struct CheckInsParts {
         return CheckInsService.endpoints(
             checkIn: CheckIn(recorder: recorder, mutations: mutations, clock: clock),
             getCheckInStatus: GetCheckInStatus(streaks: streaks, repairs: repairs, clock: clock),
+            getPublicStreak: GetPublicStreak(streaks: streaks),
             useFreeze: UseFreeze(streaks: streaks, mutations: mutations),
             purchaseFreezes: PurchaseFreezes(streaks: streaks, payments: payments, mutations: mutations),
             repairStreak: RepairStreak(streaks: streaks, repairs: repairs, payments: payments, mutations: mutations),

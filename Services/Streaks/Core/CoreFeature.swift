@@ -110,6 +110,7 @@ package struct StreaksCore: Sendable {
     package let blocks: BlockReplica
     package let circles: CircleReplica
     package let avatars: AvatarLinks
+    package let quotas: Quotas
 
     /// From the parts of a replica.
     ///
@@ -121,6 +122,7 @@ package struct StreaksCore: Sendable {
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
             work: environment.work,
             boughtShield: try environment.settings.get(BoughtShield.setting),
+            quotas: environment.quotas,
             extensions
         )
     }
@@ -131,8 +133,10 @@ package struct StreaksCore: Sendable {
         avatars: AvatarLinks,
         work: UnitOfWorkFactory? = nil,
         boughtShield: BoughtShield = .armed,
+        quotas: Quotas = Quotas(),
         _ extensions: StreakExtensions
     ) {
+        self.quotas = quotas
         writer = StreakWriter(database: database, extensions, boughtShield: boughtShield)
         profiles = ProfileReplica(database: database, bus: bus, avatars: avatars)
         blocks = BlockReplica(database: database, bus: bus)

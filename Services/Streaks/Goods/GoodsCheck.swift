@@ -35,6 +35,13 @@ struct GoodsCheck: Sendable {
         }
     }
 
+    /// On how many of a user's streaks a good could be used; nil for what is for no streak that is named.
+    func streaks(for good: StreakGood, of user: UserID) async throws -> Int32? {
+        let kinds = PowerUp.streaks(of: good)
+        guard !kinds.isEmpty else { return nil }
+        return Int32(clamping: try await store.unendedIDs(of: user, kinds: kinds, database).count)
+    }
+
     /// What the cap leaves room for, credits counted as in hand.
     private func freezes(_ count: Int32, _ user: UserID, _ now: Instant) async throws -> ServiceError? {
         let policy = store.policies.policy(for: .checkIn)

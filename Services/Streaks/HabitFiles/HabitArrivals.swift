@@ -32,7 +32,7 @@ struct HabitArrivals: Sendable {
         }
     }
 
-    /// Stores them. Nothing is notified.
+    /// Stores them, for who has asked whether there is room (`HabitBook.requireRoom`). Nothing is notified.
     ///
     /// - Parameter keepsIDs: whether habits and completions keep their ids: those of another account do not.
     /// - Throws: `TOO_MANY_HABITS`.
@@ -123,6 +123,7 @@ struct HabitArrivals: Sendable {
         }
         var all = HabitBook.Edits(edits, details: details, earliest: HabitFileContext.earliest)
         all.reportsMilestones = false
+        all.hasRoom = true
         let outcome = try await book.edit(locked, all)
         // All of it was checked before: what is refused all the same takes everything back.
         if let refused = outcome.refused.min(by: { $0.key < $1.key }) { throw refused.value }

@@ -51,23 +51,26 @@ struct HabitFields: Sendable {
     var target: Field<Amount>
 
     init(_ sent: SyncChange) throws {
-        let clear = try sent.cleared(of: ["category_id", "reminder_time", "reminder_days", "target_value"])
+        var check = FieldCheck()
+        let clear =
+            try check.take { try sent.cleared(of: ["category_id", "reminder_time", "reminder_days", "target_value"]) } ?? []
         let fields = sent.habit ?? SyncHabitFields()
-        name = try fields.name.map { try HabitText.name($0, field: "name", most: 50) }
-        description = try fields.description.map { try HabitText.text($0, field: "description", most: 200) }
-        color = try fields.color.map { try HabitText.color($0, field: "color") }
-        icon = try fields.icon.map { try HabitText.icon($0, field: "icon") }
-        category = try fields.categoryID.map { try HabitCategoryID(parsing: $0, field: "category_id") }
+        name = try check.take(fields.name) { try HabitText.name($0, field: "name", most: 50) }
+        description = try check.take(fields.description) { try HabitText.text($0, field: "description", most: 200) }
+        color = try check.take(fields.color) { try HabitText.color($0, field: "color") }
+        icon = try check.take(fields.icon) { try HabitText.icon($0, field: "icon") }
+        category = try check.take(fields.categoryID) { try HabitCategoryID(parsing: $0, field: "category_id") }
         clearsCategory = clear.contains("category_id")
-        unit = try fields.unit.map { try HabitText.line($0, field: "unit", most: 20) }
-        let minute = try fields.reminderTime.map { try HabitReminderTime.minute($0, field: "reminder_time") }
+        unit = try check.take(fields.unit) { try HabitText.line($0, field: "unit", most: 20) }
+        let minute = try check.take(fields.reminderTime) { try HabitReminderTime.minute($0, field: "reminder_time") }
         reminderMinute = Field(minute, clear: clear.contains("reminder_time"))
         let days = fields.reminderDays.isEmpty ? nil : Set(fields.reminderDays.map(Int.init))
-        if let days { _ = try HabitReminderTime(minute: 0, days: days) }
+        _ = try check.take(days) { try HabitReminderTime(minute: 0, days: $0) }
         reminderDays = Field(days, clear: clear.contains("reminder_days"))
-        schedule = try fields.schedule.map { try $0.checked() }
-        let amount = try fields.targetValue.map { try Amount($0, field: "target_value") }
+        schedule = try check.take(fields.schedule) { try $0.checked() }
+        let amount = try check.take(fields.targetValue) { try Amount($0, field: "target_value") }
         target = Field(amount, clear: clear.contains("target_value"))
+        try check.finish()
     }
 
     /// What a habit is after the change.
@@ -102,9 +105,11 @@ struct CategoryFields: Sendable {
 
     init(_ sent: SyncChange) throws {
         let fields = sent.category ?? SyncCategoryFields()
-        name = try fields.name.map { try HabitText.name($0, field: "name", most: 30) }
-        color = try fields.color.map { try HabitText.color($0, field: "color") }
-        icon = try fields.icon.map { try HabitText.icon($0, field: "icon") }
+        var check = FieldCheck()
+        name = try check.take(fields.name) { try HabitText.name($0, field: "name", most: 30) }
+        color = try check.take(fields.color) { try HabitText.color($0, field: "color") }
+        icon = try check.take(fields.icon) { try HabitText.icon($0, field: "icon") }
+        try check.finish()
     }
 
     /// - Throws: `VALIDATION_ERROR` for a new one without a name.
@@ -127,20 +132,21 @@ struct CompletionFields: Sendable {
     var doneAt: Field<Instant>
 
     init(_ sent: SyncChange) throws {
-        let clear = try sent.cleared(of: ["value", "mood", "done_at"])
+        var check = FieldCheck()
+        let clear = try check.take { try sent.cleared(of: ["value", "mood", "done_at"]) } ?? []
         let fields = sent.completion ?? SyncCompletionFields()
-        amount = Field(try fields.value.map { try Amount($0, field: "value") }, clear: clear.contains("value"))
-        note = try fields.note.map { try HabitText.text($0, field: "note", most: 100) }
-        mood = Field(
-            try fields.mood.map { name in
-                guard let mood = HabitMood(name: name) else {
-                    throw ServiceError.validation(field: "mood", "must be great, good, okay or bad")
-                }
-                return mood
-            },
-            clear: clear.contains("mood")
-        )
+        let value = try check.take(fields.value) { try Amount($0, field: "value") }
+        amount = Field(value, clear: clear.contains("value"))
+        note = try check.take(fields.note) { try HabitText.text($0, field: "note", most: 100) }
+        let known = try check.take(fields.mood) { name in
+            guard let mood = HabitMood(name: name) else {
+                throw ServiceError.validation(field: "mood", "must be great, good, okay or bad")
+            }
+            return mood
+        }
+        mood = Field(known, clear: clear.contains("mood"))
         doneAt = Field(fields.doneAt, clear: clear.contains("done_at"))
+        try check.finish()
     }
 
     /// The parts of the details that are others from now on. A time that cannot be right is left out: a wrong clock decides nothing.

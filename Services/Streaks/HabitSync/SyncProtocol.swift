@@ -58,12 +58,11 @@ struct SyncAnswer: Sendable {
     }
 
     static func refused(_ error: ServiceError) -> SyncAnswer {
-        let detail = error.details.first
-        return SyncAnswer(
+        SyncAnswer(
             outcome: .refused,
             code: error.reason,
-            message: detail.map { "\(error.message) \($0.field) \($0.message)." } ?? error.message,
-            field: detail?.field
+            message: ([error.message] + error.details.prefix(5).map { "\($0.field) \($0.message)." }).joined(separator: " "),
+            field: error.details.first?.field
         )
     }
 

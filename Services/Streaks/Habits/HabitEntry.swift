@@ -166,7 +166,7 @@ struct CompletionForm {
         _ clock: HabitDate
     ) throws -> CompletionDetails {
         var check = FieldCheck()
-        let note = try check.take { try HabitText.text(note, field: "note", most: 100) }
+        let note = try check.take { try Self.note(note) }
         let doneAt = try check.take { try Self.time(doneAt, on: date, clock) }
         try check.finish()
         guard let note, let doneAt else { throw ServiceError.internal }
@@ -177,6 +177,11 @@ struct CompletionForm {
             minute: doneAt.map(clock.minute)
         )
     }
+
+    /// A note as it is stored.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming `note`.
+    static func note(_ text: String) throws(ServiceError) -> String { try HabitText.text(text, field: "note", most: 100) }
 
     private static func time(_ doneAt: Instant?, on date: CalendarDate, _ clock: HabitDate) throws -> Instant? {
         guard let doneAt else { return nil }

@@ -32,6 +32,29 @@ struct HabitForm {
         (self.details, self.schedule, self.target) = (details, schedule, target)
     }
 
+    /// What is wrong with the fields of a change whatever the habit is.
+    static func problems(_ request: UpdateHabitRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems {
+            var check = FieldCheck()
+            // Days alone are wrong only where there is no time.
+            let midnight = HabitReminderTime(storedMinute: 0, days: nil)
+            _ = try check.take { try Self.reminder(request.reminderTime, request.reminderDays, present: midnight) }
+            _ = try Self.details(
+                name: request.name ?? "x",
+                description: request.description ?? "",
+                color: request.color ?? HabitDetails.standardColor,
+                icon: request.icon ?? HabitDetails.standardIcon,
+                unit: request.unit ?? "",
+                category: nil,
+                reminder: nil,
+                &check
+            )
+            _ = try check.take { try request.schedule?.checked(from: CalendarDate(dayNumber: 0)) }
+            _ = try check.take { try request.targetValue.map { try Amount($0, field: "target_value") } }
+            try check.finish()
+        }
+    }
+
     /// A habit with the fields that are sent.
     ///
     /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
@@ -121,6 +144,12 @@ extension HabitSchedule {
 /// What the form for a category sends.
 struct CategoryForm {
     let details: HabitCategoryDetails
+
+    /// What is wrong with the fields whatever the category was.
+    static func problems(name: String?, color: String?, icon: String?, isNew: Bool) -> [ServiceError.Detail] {
+        let name = name ?? (isNew ? "" : "x")
+        return FieldCheck.problems { _ = try CategoryForm(name: name, color: color, icon: icon, isPremium: true) }
+    }
 
     /// - Parameters:
     ///   - present: the category that is changed; nil for a new one.

@@ -28,16 +28,18 @@ package struct MutualEvents: StreakKindEvents {
             return try event(effect, row, change)
         }
         if let contribution = change.contribution, let partner = change.row.partner(of: contribution.user) {
+            let isComplete = change.change.state.mark(on: contribution.date) == .complete
             events.append(
                 SnapCounted(
                     streakID: row.id,
                     userID: contribution.user,
                     friendID: partner,
                     date: contribution.date,
-                    dateCompleted: change.change.state.mark(on: contribution.date) == .complete,
+                    dateCompleted: isComplete,
                     currentCount: Int32(change.change.state.count),
                     countedAt: change.change.state.asOf,
-                    receivedAt: contribution.receivedAt
+                    receivedAt: contribution.receivedAt,
+                    runStart: isComplete ? change.change.state.runStart : nil
                 )
             )
         }
@@ -68,13 +70,14 @@ package struct MutualEvents: StreakKindEvents {
                 date: date,
                 earnsToken: StreakPolicy.mutual.recovery.map { count % $0.earnedEvery == 0 } ?? false
             )
-        case .tokenEarned(let count, _, let run):
+        case .tokenEarned(let count, let date, let run):
             return RecoveryTokenEarned(
                 streakID: row.id,
                 userAID: row.a,
                 userBID: row.b,
                 count: Int32(count),
-                runStart: run
+                runStart: run,
+                date: date
             )
         case .broken(let date, let at, let by, let count):
             return StreakBroken(
@@ -87,13 +90,14 @@ package struct MutualEvents: StreakKindEvents {
                 brokenAt: at,
                 isFinal: change.change.ledger.brokenOff?.at == at
             )
-        case .restored:
+        case .restored(let date):
             return StreakRestored(
                 streakID: row.id,
                 userAID: row.a,
                 userBID: row.b,
                 count: Int32(state.count),
-                restoredAt: state.asOf
+                restoredAt: state.asOf,
+                missedDate: date
             )
         case .recovered(let date, let through, let user?, let at):
             return StreakRecovered(

@@ -26,7 +26,13 @@ package enum MutualFeature {
             "mutual",
             settings: [snapWindow, LinkSettings.publicURL],
             migrations: [
-                MigrationSet("mutual", [Migration(version: 1, name: "mutual", sql: PackageResources.V0001_mutual_sql)])
+                MigrationSet(
+                    "mutual",
+                    [
+                        Migration(version: 1, name: "mutual", sql: PackageResources.V0001_mutual_sql),
+                        Migration(version: 2, name: "closed", sql: PackageResources.V0002_closed_sql),
+                    ]
+                )
             ],
             personalData: [.mutual]
         ) { environment in

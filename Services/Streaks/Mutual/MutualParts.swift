@@ -54,7 +54,12 @@ struct MutualParts {
         let (snaps, friends) = (SnapsClient(environment.bus), FriendsClient(environment.bus))
         return MutualService.endpoints(
             listStreaks: ListStreaks(views: views),
-            getStreak: GetStreak(views: views, snaps: snaps, billing: BillingClient(environment.bus)),
+            getStreak: GetStreak(
+                views: views,
+                snaps: snaps,
+                billing: BillingClient(environment.bus),
+                closed: ClosedDates(database: environment.database)
+            ),
             listSampleStreaks: ListSampleStreaks(clock: clock),
             startStreak: StartStreak(
                 views: views,
@@ -76,7 +81,11 @@ struct MutualParts {
             ),
             listOpenDates: ListOpenDates(views: views),
             countEndedStreaks: CountEndedStreaks(database: environment.database),
-            getMembership: GetMembership(reads: views.reads, clock: clock)
+            getMembership: GetMembership(
+                reads: views.reads,
+                closed: ClosedDates(database: environment.database),
+                clock: clock
+            )
         )
     }
 

@@ -86,6 +86,7 @@ struct PowerUpUses: Sendable {
                 throw ServiceError.notNeeded
             }
             guard !state.protections.contains(where: { $0.kind == .insurance }) else { throw ServiceError.alreadyActive }
+            if let next = streak.ledger.insurableFrom(at: use.receivedAt) { throw ServiceError.insured(next) }
             let until = use.receivedAt + PowerUp.insuranceLength
             command = .protect(.insurance, until: until, id: use.id, receivedAt: use.receivedAt)
             (stored.until, stored.dueAt) = (until, until)
@@ -157,5 +158,14 @@ extension ServiceError {
         "POWER_UP_ALREADY_ACTIVE",
         "A shield protects your check-in streak already."
     )
+    static func insured(_ next: Instant) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            "INSURANCE_COOLDOWN_ACTIVE",
+            "A streak can be insured once in 7 days.",
+            details: [Detail(field: "type", message: "can be insured again from \(next) on")]
+        )
+    }
+
     static let alreadyActive = ServiceError(.failedPrecondition, "POWER_UP_ALREADY_ACTIVE", "One of these is at work already.")
 }

@@ -49,7 +49,7 @@ public enum StreaksModule: ServiceModule {
         followers: [
             ProgressFollower(), ReminderFollower(), CheckInFollower(), TypedFollower(), PowerUpFollower(), TeamFollower(),
             RewardsFollower(), SoloReminderFollower(), BoardFollower(),
-            HabitReminderFollower(), HabitFollower(),
+            HabitReminderFollower(), HabitFollower(), AnalyticsFollower(),
         ],
         circles: [TeamCircles()]
     )

@@ -81,6 +81,7 @@ extension BusConnection: Caller {
         _ repeatability: Repeatability
     ) async throws -> [UInt8] {
         guard context.remaining > .zero else { throw ServiceError.deadlineExceeded }
+        let context = configuration.sealer?.sealed(context, for: subject) ?? context
         var call = OpenCall(self, subject, body, context, repeatability)
         defer { call.end() }
         return try await call.reply()

@@ -55,6 +55,7 @@ public final class BusService: Sendable {
     ///   - metadata: Further entries of `$SRV.INFO`, such as the hash of the descriptor (D2).
     ///   - condition: Entries of the metadata that change while it runs, such as whether its database is there; asked for each reply.
     ///   - endpoints: The RPCs it answers.
+    ///   - seals: Checks what requests claim (D23); nil believes every principal.
     ///   - limits: The limits.
     ///   - logger: Logs failures of handlers.
     ///   - observer: Notified of every request.
@@ -66,6 +67,7 @@ public final class BusService: Sendable {
         metadata: [String: String] = [:],
         condition: @escaping @Sendable () -> [String: String] = { [:] },
         endpoints: [Endpoint],
+        seals: SealCheck? = nil,
         limits: Limits = Limits(),
         logger: Logger,
         observer: (any RPCObserver)? = nil
@@ -94,6 +96,7 @@ public final class BusService: Sendable {
                 instance: instance,
                 connection: connection,
                 work: work,
+                seals: seals,
                 observer: observer,
                 logger: logger
             )

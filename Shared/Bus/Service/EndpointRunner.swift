@@ -11,6 +11,7 @@ final class EndpointRunner: MessageTarget {
     private let instance: InstanceID
     private let connection: BusConnection
     private let work: ServiceWork
+    private let seals: SealCheck?
     private let observer: (any RPCObserver)?
     private let logger: Logger
     private let executor: LoopExecutor
@@ -22,6 +23,7 @@ final class EndpointRunner: MessageTarget {
         instance: InstanceID,
         connection: BusConnection,
         work: ServiceWork,
+        seals: SealCheck?,
         observer: (any RPCObserver)?,
         logger: Logger
     ) {
@@ -31,6 +33,7 @@ final class EndpointRunner: MessageTarget {
         self.connection = connection
         self.executor = LoopExecutor(connection.loop)
         self.work = work
+        self.seals = seals
         self.observer = observer
         self.logger = logger
     }
@@ -50,12 +53,22 @@ final class EndpointRunner: MessageTarget {
         guard message.reply != nil else { return connection.refused(message.subject, at: endpoint.subject) }
         let fields = CallFields(message.headers)
         let parent = fields[.traceparent].flatMap { TraceContext(traceparent: $0) }
-        let context = CallContext(fields, timeout: endpoint.timeout, parent: parent)
+        var context = CallContext(fields, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
             // The caller no longer waits: do not spend work on it.
             work.lateness.report(.zero - context.remaining, endpoint.subject, logger)
             return record(context, parent, .late, .deadlineExceeded, .zero)
         }
+        if let problem = seals?.problem(with: &context, at: endpoint.subject) {
+            work.forgeries.report(problem, context, endpoint.subject, logger)
+            reply(to: message, .failure(problem.error))
+            return record(context, parent, .unsealed, problem.error, .zero)
+        }
+        run(message, context, parent, since: arrival)
+    }
+
+    /// Runs a request that may be believed, unless as many run as may.
+    private func run(_ message: BusMessage, _ context: CallContext, _ parent: TraceContext?, since arrival: Tick) {
         switch work.admit(until: Tick(deadline: context.deadline)) {
         case .overloaded:
             let refusal = ServiceError.unavailable("The service is busy.")
@@ -79,6 +92,7 @@ final class EndpointRunner: MessageTarget {
     func refuse(_ message: BusMessage) { reply(to: message, .failure(.unavailable("The service is stopping."))) }
 
     private func answer(_ body: [UInt8], _ context: CallContext) async -> Result<[UInt8], ServiceError> {
+        if context.onlyChecks { return .failure(.validation(FieldQuestion.request(in: body).map(endpoint.problems) ?? [])) }
         do {
             return .success(try await endpoint.handle(body, context))
         } catch let error as ServiceError {
@@ -160,6 +174,7 @@ final class ServiceWork: Sendable {
     private let table: TimedMutex<WorkTable<Task<Void, Never>>>
     private let replying = Atomic(0)
     let lateness = Lateness()
+    let forgeries = Forgeries()
 
     init(mostInFlight: Int) {
         table = TimedMutex(WorkTable(mostInFlight: mostInFlight), label: "bus.work")
@@ -199,21 +214,45 @@ final class ServiceWork: Sendable {
 final class Lateness: Sendable {
     /// Less is a busy machine.
     private static let notable = Interval.seconds(1)
-    private static let pause = Duration.seconds(60)
-    private let reported = Mutex<ContinuousClock.Instant?>(nil)
+    private let pace = ReportPace()
 
     func report(_ late: Interval, _ method: String, _ logger: Logger) {
-        guard late >= Self.notable else { return }
-        let now = ContinuousClock.now
-        let isDue = reported.withLock { reported in
-            if let last = reported, last.duration(to: now) < Self.pause { return false }
-            reported = now
-            return true
-        }
-        guard isDue else { return }
+        guard late >= Self.notable, pace.isDue() else { return }
         logger.warning(
             "requests come after their deadlines: this process was stopped, or its clock is ahead of the callers'",
             metadata: ["method": "\(method)", "secondsLate": "\(late.seconds)"]
         )
+    }
+}
+
+/// Says that requests are refused for what they claim, once a minute: an attacker must not fill the log.
+final class Forgeries: Sendable {
+    private let pace = ReportPace()
+
+    func report(_ problem: SealCheck.Problem, _ context: CallContext, _ method: String, _ logger: Logger) {
+        guard pace.isDue() else { return }
+        logger.warning(
+            "a request was refused: no gateway has sealed what it claims",
+            metadata: [
+                "method": "\(method)", "problem": "\(problem)", "role": "\(context.principal?.role.rawValue ?? "none")",
+                "request-id": "\(context.requestID)",
+            ]
+        )
+    }
+}
+
+/// Once a minute.
+private final class ReportPace: Sendable {
+    private static let pause = Duration.seconds(60)
+    private let reported = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Whether nothing was reported for a minute; then this counts as a report.
+    func isDue() -> Bool {
+        let now = ContinuousClock.now
+        return reported.withLock { reported in
+            if let last = reported, last.duration(to: now) < Self.pause { return false }
+            reported = now
+            return true
+        }
     }
 }

@@ -1,3 +1,4 @@
+public import Kernel
 public import Wire
 
 /// Answers one RPC that changes nothing.
@@ -11,6 +12,11 @@ public protocol QueryHandler<Request, Reply>: Sendable {
     ///
     /// - Throws: `ServiceError` for a refusal.
     func handle(_ request: Request, _ context: CallContext) async throws -> Reply
+
+    /// What is wrong with the fields of a request beyond its validation rules, as far as the request alone says it. Such a request does not
+    /// reach `handle`; this is also asked when those rules are broken, so that all bad fields are answered at once (PF-2). None without an
+    /// own one.
+    func problems(of request: Request) -> [ServiceError.Detail]
 }
 
 /// Answers one RPC that changes something: it cannot answer without what makes the change happen once (D12).
@@ -24,6 +30,19 @@ public protocol MutationHandler<Request, Reply>: Sendable {
     ///
     /// - Throws: `ServiceError` for a refusal.
     func handle(_ request: Request, _ context: CallContext) async throws -> Once<Reply>
+
+    /// What is wrong with the fields of a request beyond its validation rules, as far as the request alone says it. Such a request does not
+    /// reach `handle`; this is also asked when those rules are broken, so that all bad fields are answered at once (PF-2). None without an
+    /// own one.
+    func problems(of request: Request) -> [ServiceError.Detail]
+}
+
+extension QueryHandler {
+    public func problems(of _: Request) -> [ServiceError.Detail] { [] }
+}
+
+extension MutationHandler {
+    public func problems(of _: Request) -> [ServiceError.Detail] { [] }
 }
 
 /// A reply whose change happens once, however often the request comes. Only what stores replies can make one: the runtime's `Mutations`.
@@ -42,7 +61,7 @@ extension Endpoint {
         _ method: Method<Request, Reply>,
         _ handler: some QueryHandler<Request, Reply>
     ) {
-        self.init(method) { request, context in try await handler.handle(request, context) }
+        self.init(method, problems: { handler.problems(of: $0) }, answer: { try await handler.handle($0, $1) })
     }
 
     /// An endpoint of a method that changes something.
@@ -50,6 +69,6 @@ extension Endpoint {
         _ method: Method<Request, Reply>,
         _ handler: some MutationHandler<Request, Reply>
     ) {
-        self.init(method) { request, context in try await handler.handle(request, context).reply }
+        self.init(method, problems: { handler.problems(of: $0) }, answer: { try await handler.handle($0, $1).reply })
     }
 }

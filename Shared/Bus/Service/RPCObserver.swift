@@ -10,6 +10,8 @@ public struct ObservedRPC: Sendable {
         case overloaded
         /// Dropped, because its deadline had passed when it arrived.
         case late
+        /// Refused, because no gateway has sealed its principal, or did so for something else.
+        case unsealed
     }
 
     /// Its subject, `rpc.auth.v1.Register`.

@@ -29,11 +29,12 @@ public final class MetricsObserver: RPCObserver {
         case .ran:
             series.inFlight.add(-1)
             series.duration.record(rpc.duration)
-        case .overloaded, .late:
+        case .overloaded, .late, .unsealed:
             metrics.counter(
                 "streaksnap_rpc_refused_total",
                 [("method", rpc.method), ("reason", "\(rpc.fate)")],
-                help: "Requests that were not run: overloaded (as much ran as may) or late (the deadline had passed)."
+                help: "Requests that were not run: overloaded (as much ran as may), late (the deadline had passed) "
+                    + "or unsealed (a forged principal)."
             ).increment()
         }
     }

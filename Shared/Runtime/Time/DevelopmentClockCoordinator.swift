@@ -6,11 +6,16 @@ public import Kernel
 public struct DevelopmentClockCoordinator: Sendable {
     let bus: BusConnection
     private let clock: DevelopmentClock
+    private let isPrivate: Bool
 
-    /// - Parameter clock: the coordinator's own process reads this one.
-    public init(bus: BusConnection, clock: DevelopmentClock) {
+    /// - Parameters:
+    ///   - clock: the coordinator's own process reads this one.
+    ///   - isPrivate: the environment has no users but the caller's: then it is quiet only when no replica has done anything between two rounds,
+    ///     however the work went from one to the other. Among others who are busy that may never be so.
+    public init(bus: BusConnection, clock: DevelopmentClock, isPrivate: Bool = false) {
         self.bus = bus
         self.clock = clock
+        self.isPrivate = isPrivate
     }
 
     /// Takes up the offset an earlier coordinator stored.
@@ -51,13 +56,32 @@ public struct DevelopmentClockCoordinator: Sendable {
         let deadline = SystemClock.now() + limit
         let offset = try await store(field: field, deadline: deadline, next)
         clock.shift(to: offset)
-        var quietRounds = 0
-        // One service's work is the next one's event: quiet means that no replica had anything to do twice in a row.
-        while quietRounds < 2 {
+        try await settle(offset, replicas: replicas, deadline: deadline)
+    }
+
+    /// Waits until nothing is under way, without moving the clock: requests before it have had all their effects, as far as these are not due later.
+    ///
+    /// - Parameters: as for `set`.
+    /// - Throws: `DEADLINE_EXCEEDED` when the environment is still busy after `limit`; `UNAVAILABLE` when the broker does not answer;
+    ///   `CancellationError`.
+    public func waitUntilQuiet(limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
+        let deadline = SystemClock.now() + limit
+        let stored = try await DevelopmentClockState(bus: bus).load()
+        clock.shift(to: stored)
+        try await settle(stored, replicas: replicas, deadline: deadline)
+    }
+
+    /// Has the replicas do what is due until they are quiet. One service's work is the next one's event: quiet means that no replica had anything to do
+    /// twice in a row.
+    private func settle(_ offset: Interval, replicas: Int?, deadline: Instant) async throws {
+        var before: Int?
+        while true {
             // A cancelled task collects no answers: it would ask without a pause.
             try Task.checkCancellation()
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
-            quietRounds = try await round(offset, replicas: replicas, deadline: deadline) ? quietRounds + 1 : 0
+            let done = try await round(offset, replicas: replicas, deadline: deadline)
+            if let done, let before, done == before || !isPrivate { return }
+            before = done
         }
     }
 
@@ -88,8 +112,8 @@ public struct DevelopmentClockCoordinator: Sendable {
         let metadata: [String: String]?
     }
 
-    /// Asks every replica to settle. - Returns: whether none had anything to do.
-    private func round(_ offset: Interval, replicas known: Int?, deadline: Instant) async throws -> Bool {
+    /// Asks every replica to settle. - Returns: what all have done so far when none had anything to do; else nil.
+    private func round(_ offset: Interval, replicas known: Int?, deadline: Instant) async throws -> Int? {
         let replicas = if let known { known } else { try await countReplicas() }
         let answers = try await bus.scatter(
             DevelopmentClockAgent.subject,
@@ -97,7 +121,14 @@ public struct DevelopmentClockCoordinator: Sendable {
             for: deadline - SystemClock.now(),
             atMost: replicas
         )
-        return answers.count >= replicas && answers.allSatisfy { String(decoding: $0.body, as: UTF8.self).hasSuffix(" 0") }
+        var done = 0
+        for answer in answers {
+            let parts = String(decoding: answer.body, as: UTF8.self).split(separator: " ")
+            guard parts.last == "0" else { return nil }
+            // A replica of an earlier release does not say it.
+            done += parts.count > 2 ? Int(parts[1]) ?? 0 : 0
+        }
+        return answers.count >= replicas ? done : nil
     }
 
     /// How many replicas obey the clock.

@@ -123,7 +123,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             work: work,
             mutations: mutations,
             logger: logger,
-            metrics: metrics
+            metrics: metrics,
+            quotas: try Quotas(settings)
         )
         let personalData = PersonalDataFeature.feature(service: Module.name, Module.features, Module.personalData)
         let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream, presence)
@@ -151,7 +152,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         for prepare in loaded.preparations { await prepare() }
         let service = try await startService(loaded, operations, on: bus, barrier, tracer)
         lifecycle.started("requests") { await service.drain() }
-        try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
+        try listenForClock(bus, DueWork(jobs: jobs, relay: relay, consumers: consumers))
         state.withLock { $0.isServing = true }
     }
 
@@ -332,6 +333,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             "descriptor": descriptor.hash, "idempotency-keys": "honoured", "features": loaded.features.joined(separator: ","),
             "consumes": consumes.joined(separator: ","),
         ]
+        metadata.merge(try settings.signature(of: Module.self)) { $1 }
         for (key, fingerprint) in settings.fingerprints { metadata["setting " + key] = fingerprint }
         if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
         let service = BusService(
@@ -345,6 +347,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
                 ["database": database.health.isWell ? "available" : "unavailable"].merging(ZoneDataWatch.metadata) { $1 }
             },
             endpoints: loaded.endpoints + [describe, waiting] + operations.endpoints,
+            seals: try SealCheck.of(Module.name, settings, metrics, logger),
             limits: BusService.Limits(maxInFlight: try settings.get(ServiceSettings.maxInFlight)),
             logger: logger,
             observer: metrics.observer(ofRequestsAs: .server, tracer)
@@ -373,23 +376,14 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         start("clock") { await follower.run() }
     }
 
-    private func listenForClock(_ bus: BusConnection, jobs: JobRunner, relay: OutboxRelay, consumers: [EventConsumer]) throws {
+    private func listenForClock(_ bus: BusConnection, _ work: DueWork) throws {
         guard let clock = clock as? DevelopmentClock else { return }
         let agent = DevelopmentClockAgent(
             service: Module.name,
             clock: clock,
             bus: bus,
             logger: logger,
-            settle: {
-                var rows = try await jobs.runAllDue()
-                while true {
-                    let sent = try await relay.relayBatch()
-                    rows += sent
-                    if sent == 0 { break }
-                }
-                for consumer in consumers { rows += try await consumer.backlog() }
-                return rows + (try await relay.backlog())
-            }
+            settle: { try await work.settle() }
         )
         try agent.listen()
     }

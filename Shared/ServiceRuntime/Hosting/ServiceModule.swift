@@ -67,6 +67,8 @@ public struct ServiceEnvironment: Sendable {
     public let logger: Logger
     /// For `/metrics`.
     public let metrics: Metrics
+    /// How much users may store.
+    public internal(set) var quotas = Quotas()
     /// How far events of other services have been consumed.
     public let events = EventProgress()
     /// What features have in common (`shared`).

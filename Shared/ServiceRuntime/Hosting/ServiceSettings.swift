@@ -37,6 +37,21 @@ public enum ServiceSettings {
         in: 1...1_000_000,
         help: "Requests handled at once; more are answered UNAVAILABLE at once."
     )
+    /// Whether principals are believed.
+    public static let sealKey = Setting<String>(
+        "seal.key",
+        default: nil,
+        isSecret: true,
+        help:
+            "Key with which gateways seal principals for this service, at least 32 characters; two with a space while it changes. "
+            + "Without it any principal is believed."
+    )
+    /// Limits of what users may store, where they differ from the declared ones (`Quota`).
+    public static let quotas = Setting(
+        "quotas",
+        default: "",
+        help: "Other limits of the rows that one user may have, table=rows, separated by commas; empty means the declared ones."
+    )
     /// Which features a replica runs.
     public static let features = Setting(
         "features",
@@ -46,5 +61,19 @@ public enum ServiceSettings {
 
     /// All of them, and those of every process.
     public static let all: [any AnySetting] =
-        CommonSettings.process + [databaseURL, databasePool, databasePresence, statementTimeout, maxInFlight, features]
+        CommonSettings.process + [
+            databaseURL, databasePool, databasePresence, statementTimeout, maxInFlight, sealKey, quotas, features,
+            ServiceKeySettings.key,
+        ]
+}
+
+extension Settings {
+    /// What the metadata of a replica says so that gateways take up its routes (D23); nothing without `service.key`.
+    ///
+    /// - Throws: `Settings.Invalid` for a key that is none.
+    func signature<Module: ServiceModule>(of _: Module.Type) throws -> [String: String] {
+        guard let key = try find(ServiceKeySettings.key) else { return [:] }
+        let (name, version, hash) = (Module.name, Module.version, Module.descriptor.hash)
+        return [ServiceStatement.descriptorField: try key.sign(.descriptor(service: name, version: version, sha256: hash))]
+    }
 }

@@ -14,6 +14,8 @@ struct JobRunner: Sendable {
     var waitForService = Duration.seconds(5)
     /// Whether jobs may run: not while the machine's clock is far ahead (`ClockCheck`).
     var mayRun: @Sendable () -> Bool = { true }
+    /// What all runs are at, those of `run` and of `runAllDue`.
+    let activity = JobActivity()
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -119,12 +121,13 @@ struct JobRunner: Sendable {
 
     private func run(_ job: Job) async throws -> Int {
         let now = clock.now()
-        return try await withTimeLimit(job.limit) { try await job.run(now) }
+        return try await activity.counting { try await withTimeLimit(job.limit) { try await job.run(now) } }
     }
 
-    /// Runs every job until nothing is due any more.
+    /// Runs every job until nothing is due any more, and then waits for the runs of `run` that are under way: what they have claimed does not look due,
+    /// and yet is not done.
     ///
-    /// - Returns: how many rows were dealt with.
+    /// - Returns: how many rows were dealt with here.
     func runAllDue() async throws -> Int {
         var total = 0
         for job in jobs {
@@ -134,6 +137,7 @@ struct JobRunner: Sendable {
                 total += count
             }
         }
+        await activity.settled()
         return total
     }
 }

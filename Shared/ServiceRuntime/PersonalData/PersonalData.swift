@@ -52,6 +52,8 @@ public struct PersonalTable: Sendable {
     public let users: [(column: String, erasure: Erasure)]
     /// All other columns of ids: what they name is no user.
     public let references: Set<String>
+    /// Why one user's rows stay few.
+    public let growth: Growth
     /// What of it is in the export.
     public let exports: [PersonalExport]
 
@@ -59,16 +61,19 @@ public struct PersonalTable: Sendable {
     ///
     /// - Parameters:
     ///   - users: columns of type `uuid`; arrays and texts can only be kept or erased by another rule.
+    ///   - growth: how its rows of one user are bounded, or how many the service allows (D22).
     ///   - references: other columns of types `uuid` and `uuid[]`.
     ///   - exports: the members of the document that its rows make; empty: nothing of it is exported.
     public init(
         _ name: String,
         users: KeyValuePairs<String, Erasure>,
+        growth: Growth,
         references: Set<String> = [],
         exports: [PersonalExport] = []
     ) {
         self.name = name
         self.users = users.map { ($0.key, $0.value) }
+        self.growth = growth
         self.references = references
         self.exports = exports
     }

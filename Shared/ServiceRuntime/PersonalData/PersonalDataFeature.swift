@@ -4,8 +4,8 @@ public import CommonAPI
 internal import Kernel
 internal import Outbox
 
-/// What the runtime does for every service with data of users: the export is answered and the erasure is done by every replica, whichever
-/// features it runs.
+/// What the runtime does for every service with data of users: the export is answered, the erasure is done and the largest users are measured by
+/// every replica, whichever features it runs.
 enum PersonalDataFeature {
     /// The feature's name, also of its durable consumer and in the table of rights on the bus.
     static let name = "personal-data"
@@ -24,7 +24,8 @@ enum PersonalDataFeature {
                     Endpoint(PersonalDataMethods.export(of: service)) { request, _ in try await exporter.page(request) }
                 ],
                 // The service that emits the event erases in that transaction.
-                consumers: purge.source == service ? [] : [purge]
+                consumers: purge.source == service ? [] : [purge],
+                jobs: [LargestUsers(declared.flatMap(\.tables).compactMap(\.quota), environment).job]
             )
         }
     }

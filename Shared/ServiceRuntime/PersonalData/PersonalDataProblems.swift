@@ -1,8 +1,8 @@
 public import Database
 
 extension PersonalData {
-    /// What is wrong with the declarations of a service, for a test: tables and columns of ids that no feature declared, and declared ones that
-    /// do not exist. Empty when all is well.
+    /// What is wrong with the declarations of a service, for a test: tables and columns of ids that no feature declared, declared ones that
+    /// do not exist, tables that no rule bounds, and quotas that cannot be counted fast or allow too much. Empty when all is well.
     ///
     /// - Parameter database: with the tables of the service.
     /// - Throws: `DatabaseError`.
@@ -25,6 +25,7 @@ extension PersonalData {
                 problems.append("\(table.name) cannot be exported: \(error)")
             }
         }
+        problems += try await Self.problems(of: tables.compactMap(\.quota), database)
         let missing = Set(tables.map(\.name)).union(impersonal).subtracting(columns.keys)
         problems += missing.sorted().map { "\($0) is declared and does not exist" }
         let keys = tables.flatMap(\.exports).map(\.key)
@@ -34,6 +35,7 @@ extension PersonalData {
 
     private static func problems(of table: PersonalTable, _ types: [String: String]) -> [String] {
         var problems: [String] = []
+        if case .bounded(let by) = table.growth, by.isEmpty { problems.append("\(table.name) does not say what bounds it") }
         let users = Set(table.users.map(\.column))
         for (column, type) in types.sorted(by: { $0.key < $1.key }) where type == "uuid" || type == "uuid[]" {
             if !users.contains(column), !table.references.contains(column) {
@@ -51,6 +53,27 @@ extension PersonalData {
             }
         }
         return problems
+    }
+
+    private static func problems(of quotas: [Quota], _ database: Database) async throws -> [String] {
+        let indexed = Set(
+            try await database.query(
+                """
+                SELECT c.relname::text || '.' || a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+                JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+                WHERE c.relnamespace = current_schema()::regnamespace AND i.indpred IS NULL
+                """
+            ).map { try $0.get(at: 0, as: String.self) }
+        )
+        return quotas.flatMap { quota in
+            let bytes = quota.rows.multipliedReportingOverflow(by: quota.rowBytes)
+            return [
+                indexed.contains("\(quota.table).\(quota.user)")
+                    ? nil : "\(quota.table) has a quota and no index by \(quota.user)",
+                !bytes.overflow && bytes.partialValue <= Quota.mostBytes
+                    ? nil : "\(quota.table) may have too many bytes of one user",
+            ].compactMap(\.self)
+        }
     }
 
     /// The columns of every table of the schema, with their types.

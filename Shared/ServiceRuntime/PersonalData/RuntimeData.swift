@@ -1,7 +1,13 @@
 extension PersonalData {
     /// The tables of outbox, inbox, migrations and stored replies, which every service has.
     static let runtime = PersonalData(
-        [PersonalTable("stored_reply", users: ["user_id": .delete])],
+        [
+            PersonalTable(
+                "stored_reply",
+                users: ["user_id": .delete],
+                growth: .bounded("one for each change with a key, at the rate of requests (`http.user-rate`); for a day")
+            )
+        ],
         impersonal: [
             "outbox": "events, deleted 7 days after they were published",
             "outbox_lease": "which replica relays",

@@ -35,7 +35,8 @@ enum ErrorReader {
 
         init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
-            code = try json.value("code")
+            // The same word on every route; older servers have the code only.
+            code = try json.optional("reason") ?? json.value("code")
             message = try json.value("message", or: "")
             details = Self.details((try? json.optional("details")) ?? .null)
         }

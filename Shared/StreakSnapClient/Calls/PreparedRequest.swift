@@ -16,7 +16,8 @@ struct PreparedRequest: Codable, Hashable, Sendable {
     var headers: [String: String]
     var content: Content
 
-    init<Request: Encodable>(_ route: Route, _ request: Request, raw: (data: Data, contentType: String)? = nil) throws {
+    /// Not generic: it would be compiled once more for each of the requests.
+    init(_ route: Route, _ request: any Encodable, raw: (data: Data, contentType: String)? = nil) throws {
         let coder = JSONEncoder()
         // Repeats must be the same to the byte (PF-4).
         coder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

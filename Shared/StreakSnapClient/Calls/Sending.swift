@@ -50,7 +50,7 @@ extension StreakSnap {
                 let reply = try await self.reply(to: request, before: end)
                 if (200..<300).contains(reply.status) { return reply }
                 let error = ErrorReader.error(reply)
-                if reply.status == 401, let session, session.refreshToken != nil, !hasRenewed {
+                if error.isAboutToken, let session, session.refreshToken != nil, !hasRenewed {
                     (hasRenewed, isRenewing) = (true, true)
                     _ = try await renewed(session)
                     isRenewing = false
@@ -113,7 +113,7 @@ extension StreakSnap {
             let options = CallOptions(idempotencyKey: stale.refreshKey)
             do {
                 let reply = try await send(prepared, Auth.AccountsEndpoints.refresh.route, Extras(), options)
-                return self.session(try Auth.AccountsEndpoints.refresh.read(reply))
+                return self.session(try Auth.AccountsEndpoints.refresh.value(of: reply))
             } catch var error as StreakSnapError
                 where error.kind == .refused && (400..<500).contains(error.status ?? 0)
                 && !error.isTransient

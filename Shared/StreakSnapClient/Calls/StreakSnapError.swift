@@ -37,7 +37,7 @@ public struct StreakSnapError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// Where it went wrong.
     public var kind: Kind
-    /// The server's word for it; nil when the server has not answered.
+    /// The server's word for it, the same on every route (`error.reason`); nil when the server has not answered.
     public var code: ErrorCode?
     /// One sentence.
     public var message: String
@@ -86,6 +86,16 @@ public struct StreakSnapError: Error, Sendable, Hashable, CustomStringConvertibl
         case .signedOut, .badReply, .file: false
         }
     }
+
+    /// Whether the access token was refused, and not what the call asked for: a new one may help.
+    var isAboutToken: Bool {
+        // Without a code it is no reply of the gateway; older ones say `UNAUTHORIZED` on published routes.
+        status == 401 && code.map(Self.tokenCodes.contains) ?? true
+    }
+
+    private static let tokenCodes: Set<ErrorCode> = [
+        .tokenExpired, .invalidToken, .sessionRevoked, .authenticationRequired, .unauthenticated, .unauthorized,
+    ]
 }
 
 /// `error.code` of the API. There may be others than the static members: a newer server's.
@@ -98,4 +108,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     /// As the server says it.
     public var description: String { rawValue }
+
+    /// `CHECK_MAIL`: a registration was accepted, and a mail says what comes next (status 202). This client's word for a server that keeps to itself
+    /// which addresses have an account: until the link in the mail is used, no user can sign in.
+    public static let checkMail = ErrorCode(rawValue: "CHECK_MAIL")
 }

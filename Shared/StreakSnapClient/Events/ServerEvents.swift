@@ -150,7 +150,7 @@ extension StreakSnap {
             var body = Data()
             for try await piece in stream.pieces where body.count < 1 << 20 { body += piece }
             let error = ErrorReader.error(TransportReply(status: stream.status, headers: stream.headers, body: body))
-            guard stream.status == 401, session.refreshToken != nil, !hasRenewed else { throw error }
+            guard error.isAboutToken, session.refreshToken != nil, !hasRenewed else { throw error }
             hasRenewed = true
             _ = try await renewed(session)
         }

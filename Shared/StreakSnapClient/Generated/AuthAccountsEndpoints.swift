@@ -6,11 +6,20 @@ extension Auth {
     /// The methods of `Accounts` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``.
     public enum AccountsEndpoints {
         /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
+        /// Where the installation keeps to itself which addresses have an account (`auth.private-registration`), the answer is 202 with `status` `check_mail`
+        /// for every address, without tokens and without `user`; the rest is said by mail. To an address without an account goes a link that makes
+        /// it (`POST /api/auth/email/verify`, within 24 hours): then sign in with the password that was sent here. To one with an account goes a link to
+        /// set a new password. `EMAIL_TAKEN` is not answered then.
         public static let register = Endpoint<Auth.RegisterRequest, Auth.SignInReply>(Route(name: "Accounts.Register", verb: "POST", path: "/api/auth/register", body: .all, auth: .none))
         /// Signs in with e-mail and password (AU-2). An account with a second factor needs a code too: without one the answer to the right password is
         /// `SECOND_FACTOR_REQUIRED`.
         public static let login = Endpoint<Auth.LoginRequest, Auth.SignInReply>(Route(name: "Accounts.Login", verb: "POST", path: "/api/auth/login", body: .all, auth: .none))
         /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
+        /// When the reply is lost, send the same token again, now or weeks later: as long as the new refresh token was never used, its parent gives that same
+        /// one again, with a fresh access token. The use of the new one ends that: its parent, and every older token, is then taken for stolen, the session
+        /// ends, and the answer is `REFRESH_TOKEN_REUSED`. So store the new pair before you use it, and make one exchange at a time.
+        /// A session ends when it was not refreshed for 60 days, or what the installation has set (`auth.session-days`, at most 400); each exchange begins that
+        /// time anew.
         public static let refresh = Endpoint<Auth.RefreshRequest, Auth.SignInReply>(Route(name: "Accounts.Refresh", verb: "POST", path: "/api/auth/refresh", body: .all, auth: .none))
         /// Ends this session, or all of the user's with `?all=true` (AU-6).
         public static let logout = Endpoint<Auth.LogoutRequest, Auth.LogoutReply>(Route(name: "Accounts.Logout", verb: "POST", path: "/api/auth/logout", auth: .user))
@@ -18,6 +27,9 @@ extension Auth {
         public static let getSigningKeys = Endpoint<Auth.GetSigningKeysRequest, Auth.SigningKeys>(Route(name: "Accounts.GetSigningKeys", verb: "GET", path: "/.well-known/jwks.json", auth: .none, form: .bare))
         /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
         /// signing in with a password.
+        /// An account whose address is verified, as Apple's is, gets the Apple user as a second way in. It then belongs to who owns the address: all its
+        /// other sessions end, its password no longer works unless it is sent as `password`, and a mail says both. A new password can be had by
+        /// `POST /api/auth/password/forgot`.
         public static let signInWithApple = Endpoint<Auth.SignInWithAppleRequest, Auth.SignInReply>(Route(name: "Accounts.SignInWithApple", verb: "POST", path: "/api/auth/apple", body: .all, auth: .none))
         /// A token of role guest for a device: may look around, changes nothing (AU-8).
         public static let createGuestSession = Endpoint<Auth.CreateGuestSessionRequest, Auth.GuestSessionReply>(Route(name: "Accounts.CreateGuestSession", verb: "POST", path: "/api/auth/guest", body: .all, auth: .none))

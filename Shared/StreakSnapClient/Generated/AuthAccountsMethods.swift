@@ -10,14 +10,19 @@ extension Auth {
         init(_ client: StreakSnapClient.StreakSnap) { self.client = client }
 
         /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
+        /// Where the installation keeps to itself which addresses have an account (`auth.private-registration`), the answer is 202 with `status` `check_mail`
+        /// for every address, without tokens and without `user`; the rest is said by mail. To an address without an account goes a link that makes
+        /// it (`POST /api/auth/email/verify`, within 24 hours): then sign in with the password that was sent here. To one with an account goes a link to
+        /// set a new password. `EMAIL_TAKEN` is not answered then.
         ///
         /// - Parameters:
         ///   - email: Compared without regard to case, kept as typed.
         ///   - password: 8 to 72 bytes: what bcrypt can hash; never cut off (AU-1).
         ///   - username: 3 to 30 of a-z, 0-9, _ and .; made from the e-mail when absent.
         ///   - displayName: The e-mail's local part when absent.
-        ///   - timeZone: IANA name; UTC when absent (AU-11).
-        ///   - timezoneOffset: Minutes east of UTC, from older clients; `time_zone` wins.
+        ///   - timeZone: IANA name; UTC when absent (AU-11). Other names that phones and Windows use are understood (`US/Pacific-New`, `Pacific Standard Time`), and
+        ///     offsets: `+05:30`, `GMT+03:00`, `UTC-3`. A name that is not known needs `timezone_offset` beside it. `user.time_zone` of the reply is the zone in use.
+        ///   - timezoneOffset: Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins. It does not follow daylight-saving time.
         ///   - locale: The language of mails, a BCP 47 tag; English when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `EMAIL_TAKEN`, `USERNAME_TAKEN`.
@@ -42,8 +47,8 @@ extension Auth {
         /// `SECOND_FACTOR_REQUIRED`.
         ///
         /// - Parameters:
-        ///   - email: `email`.
-        ///   - password: `password`.
+        ///   - email: The address of the account; compared without regard to case.
+        ///   - password: The account's password.
         ///   - code: Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `INVALID_CREDENTIALS`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`.
@@ -61,9 +66,14 @@ extension Auth {
         }
 
         /// Exchanges a refresh token for a new pair; the old one is used up (AU-4).
+        /// When the reply is lost, send the same token again, now or weeks later: as long as the new refresh token was never used, its parent gives that same
+        /// one again, with a fresh access token. The use of the new one ends that: its parent, and every older token, is then taken for stolen, the session
+        /// ends, and the answer is `REFRESH_TOKEN_REUSED`. So store the new pair before you use it, and make one exchange at a time.
+        /// A session ends when it was not refreshed for 60 days, or what the installation has set (`auth.session-days`, at most 400); each exchange begins that
+        /// time anew.
         ///
         /// - Parameters:
-        ///   - refreshToken: `refresh_token`.
+        ///   - refreshToken: The newest refresh token that the client has stored.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `INVALID_REFRESH_TOKEN`, `REFRESH_TOKEN_REUSED`.
         @discardableResult
@@ -109,20 +119,25 @@ extension Auth {
 
         /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5). An account with a second factor needs a code, as for
         /// signing in with a password.
+        /// An account whose address is verified, as Apple's is, gets the Apple user as a second way in. It then belongs to who owns the address: all its
+        /// other sessions end, its password no longer works unless it is sent as `password`, and a mail says both. A new password can be had by
+        /// `POST /api/auth/password/forgot`.
         ///
         /// - Parameters:
         ///   - identityToken: The JWT that Sign in with Apple gave the app.
         ///   - nonce: What the app asked Apple with: the token must hold its SHA-256 in hex. Required when the token holds one.
         ///   - displayName: Apple gives the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
-        ///   - fullName: `full_name`.
-        ///   - givenName: `given_name`.
-        ///   - familyName: `family_name`.
+        ///   - fullName: The whole name, at most 100 characters; used where `display_name` is absent.
+        ///   - givenName: The given name; used with `family_name` where the two above are absent.
+        ///   - familyName: The family name; used with `given_name`.
         ///   - username: As in registration; used when the account is made.
-        ///   - timeZone: `time_zone`.
-        ///   - timezoneOffset: `timezone_offset`.
+        ///   - timeZone: IANA name, or another name that registration understands; UTC when absent. Used when the account is made.
+        ///   - timezoneOffset: Minutes east of UTC, from older clients, and for a `time_zone` that is not known. Used when the account is made.
         ///   - code: Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
+        ///   - password: The password of the account that this may link: to keep it. A wrong one links nothing and uses nothing up. Without meaning for a new account, and
+        ///     for one that was linked before.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `APPLE_SIGN_IN_OFF`, `EMAIL_TAKEN`, `INVALID_APPLE_TOKEN`, `INVALID_CREDENTIALS`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`, `USERNAME_TAKEN`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_BANNED`, `ACCOUNT_SCHEDULED_FOR_DELETION`, `ACCOUNT_SUSPENDED`, `APPLE_SIGN_IN_OFF`, `EMAIL_TAKEN`, `INVALID_APPLE_TOKEN`, `INVALID_CREDENTIALS`, `SECOND_FACTOR_INVALID`, `SECOND_FACTOR_REQUIRED`, `USERNAME_TAKEN`, `WRONG_PASSWORD`.
         @discardableResult
         public func signInWithApple(
             identityToken: String,
@@ -135,11 +150,12 @@ extension Auth {
             timeZone: String? = nil,
             timezoneOffset: Int? = nil,
             code: String? = nil,
+            password: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.SignInReply {
             try await client.call(
                 Auth.AccountsEndpoints.signInWithApple,
-                Auth.SignInWithAppleRequest(identityToken: identityToken, nonce: nonce, displayName: displayName, fullName: fullName, givenName: givenName, familyName: familyName, username: username, timeZone: timeZone, timezoneOffset: timezoneOffset, code: code), options: options
+                Auth.SignInWithAppleRequest(identityToken: identityToken, nonce: nonce, displayName: displayName, fullName: fullName, givenName: givenName, familyName: familyName, username: username, timeZone: timeZone, timezoneOffset: timezoneOffset, code: code, password: password), options: options
             )
         }
 
@@ -234,7 +250,7 @@ extension Auth {
         /// friendships, circles and streaks ended; the user gets the same as a notification (`account_restored`) and by mail.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Which account: a user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_NOT_DELETED`, `EMAIL_TAKEN`, `NOT_FOUND`.
         @discardableResult

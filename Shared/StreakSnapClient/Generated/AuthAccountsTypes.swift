@@ -3,6 +3,20 @@
 public import Foundation
 
 extension Auth {
+    /// What a registration waits for.
+    public struct RegistrationStatus: OpenEnum {
+        /// `unspecified`
+        public static let unspecified = RegistrationStatus(rawValue: "unspecified")
+        /// A mail says what comes next.
+        public static let checkMail = RegistrationStatus(rawValue: "check_mail")
+
+        /// As it is written in JSON.
+        public let rawValue: String
+
+        /// Any value, also one that this client does not know.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
     /// `streaksnap.auth.v1.RegisterRequest`.
     public struct RegisterRequest: Codable, Hashable, Sendable {
         /// Compared without regard to case, kept as typed.
@@ -13,9 +27,10 @@ extension Auth {
         public var username: String?
         /// The e-mail's local part when absent.
         public var displayName: String?
-        /// IANA name; UTC when absent (AU-11).
+        /// IANA name; UTC when absent (AU-11). Other names that phones and Windows use are understood (`US/Pacific-New`, `Pacific Standard Time`), and
+        /// offsets: `+05:30`, `GMT+03:00`, `UTC-3`. A name that is not known needs `timezone_offset` beside it. `user.time_zone` of the reply is the zone in use.
         public var timeZone: String?
-        /// Minutes east of UTC, from older clients; `time_zone` wins.
+        /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins. It does not follow daylight-saving time.
         public var timezoneOffset: Int?
         /// The language of mails, a BCP 47 tag; English when absent.
         public var locale: String?
@@ -58,9 +73,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.LoginRequest`.
     public struct LoginRequest: Codable, Hashable, Sendable {
-        /// `email`.
+        /// The address of the account; compared without regard to case.
         public var email: String
-        /// `password`.
+        /// The account's password.
         public var password: String
         /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
         public var code: String?
@@ -91,7 +106,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.RefreshRequest`.
     public struct RefreshRequest: Codable, Hashable, Sendable {
-        /// `refresh_token`.
+        /// The newest refresh token that the client has stored.
         public var refreshToken: String
 
         /// The given fields set, the others unset.
@@ -116,22 +131,25 @@ extension Auth {
     public struct SignInReply: Codable, Hashable, Sendable {
         /// JWT (ES256), valid for `expires_in` seconds.
         public var accessToken: String
-        /// Valid for 7 days and one use.
+        /// Good for one new pair, until the session has not been refreshed for 60 days (the installation may set 1 to 400).
         public var refreshToken: String
-        /// Always "Bearer".
+        /// How the access token is sent: always "Bearer".
         public var tokenType: String
         /// Seconds until the access token expires.
         public var expiresIn: Int
-        /// `user`.
+        /// Who is signed in, as GET /api/users/me shows it. Unset only where `status` is set.
         public var user: Auth.Me
+        /// What is to be done before the user can sign in; unset when the user is signed in. Only registrations have it, where `auth.private-registration` is on.
+        public var status: Auth.RegistrationStatus?
 
         /// The given fields set, the others unset.
-        public init(accessToken: String = "", refreshToken: String = "", tokenType: String = "", expiresIn: Int = 0, user: Auth.Me) {
+        public init(accessToken: String = "", refreshToken: String = "", tokenType: String = "", expiresIn: Int = 0, user: Auth.Me, status: Auth.RegistrationStatus? = nil) {
             self.accessToken = accessToken
             self.refreshToken = refreshToken
             self.tokenType = tokenType
             self.expiresIn = expiresIn
             self.user = user
+            self.status = status
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -142,6 +160,7 @@ extension Auth {
             self.tokenType = try json.value("token_type", or: "")
             self.expiresIn = try json.value("expires_in", or: 0)
             self.user = try json.value("user")
+            self.status = try json.optional("status")
         }
 
         /// Writes JSON without what is unset.
@@ -152,6 +171,7 @@ extension Auth {
             try json.put("token_type", tokenType)
             try json.put("expires_in", expiresIn)
             try json.put("user", user)
+            try json.put("status", status)
         }
     }
 
@@ -219,42 +239,52 @@ extension Auth {
 
     /// `streaksnap.auth.v1.SigningKeys`.
     public struct SigningKeys: Codable, Hashable, Sendable {
-        /// `keys`.
+        /// The keys that tokens in use may be signed with: choose by `kid`.
         public var keys: [Auth.SigningKey]
+        /// When the deployment key of auth signed them, in seconds since 1970; 0 without such a key. Gateways refuse a set that is older than ten minutes.
+        public var signedAt: Int64
+        /// The signature, in base64url; empty without such a key.
+        public var signature: String
 
         /// The given fields set, the others unset.
-        public init(keys: [Auth.SigningKey] = []) {
+        public init(keys: [Auth.SigningKey] = [], signedAt: Int64 = 0, signature: String = "") {
             self.keys = keys
+            self.signedAt = signedAt
+            self.signature = signature
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.keys = try json.value("keys", or: [])
+            self.signedAt = try json.value("signed_at", or: 0)
+            self.signature = try json.value("signature", or: "")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("keys", keys)
+            try json.put("signed_at", signedAt)
+            try json.put("signature", signature)
         }
     }
 
     /// A JWK (RFC 7517) for ES256.
     public struct SigningKey: Codable, Hashable, Sendable {
-        /// `kty`.
+        /// Key type: always EC.
         public var kty: String
-        /// `crv`.
+        /// The curve: always P-256.
         public var crv: String
-        /// `kid`.
+        /// Names the key: the header of a token says the same.
         public var kid: String
-        /// `use`.
+        /// What it is for: always sig, signatures.
         public var use: String
-        /// `alg`.
+        /// The algorithm: always ES256.
         public var alg: String
-        /// `x`.
+        /// The point's x coordinate, 32 bytes in base64url.
         public var x: String
-        /// `y`.
+        /// The point's y coordinate, 32 bytes in base64url.
         public var y: String
 
         /// The given fields set, the others unset.
@@ -301,23 +331,26 @@ extension Auth {
         public var nonce: String?
         /// Apple gives the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
         public var displayName: String?
-        /// `full_name`.
+        /// The whole name, at most 100 characters; used where `display_name` is absent.
         public var fullName: String?
-        /// `given_name`.
+        /// The given name; used with `family_name` where the two above are absent.
         public var givenName: String?
-        /// `family_name`.
+        /// The family name; used with `given_name`.
         public var familyName: String?
         /// As in registration; used when the account is made.
         public var username: String?
-        /// `time_zone`.
+        /// IANA name, or another name that registration understands; UTC when absent. Used when the account is made.
         public var timeZone: String?
-        /// `timezone_offset`.
+        /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known. Used when the account is made.
         public var timezoneOffset: Int?
         /// Of the second factor, where the account has one: 6 digits of the authenticator app, or a recovery code.
         public var code: String?
+        /// The password of the account that this may link: to keep it. A wrong one links nothing and uses nothing up. Without meaning for a new account, and
+        /// for one that was linked before.
+        public var password: String?
 
         /// The given fields set, the others unset.
-        public init(identityToken: String, nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil, code: String? = nil) {
+        public init(identityToken: String, nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil, code: String? = nil, password: String? = nil) {
             self.identityToken = identityToken
             self.nonce = nonce
             self.displayName = displayName
@@ -328,6 +361,7 @@ extension Auth {
             self.timeZone = timeZone
             self.timezoneOffset = timezoneOffset
             self.code = code
+            self.password = password
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -343,6 +377,7 @@ extension Auth {
             self.timeZone = try json.optional("time_zone")
             self.timezoneOffset = try json.optional("timezone_offset")
             self.code = try json.optional("code")
+            self.password = try json.optional("password")
         }
 
         /// Writes JSON without what is unset.
@@ -358,6 +393,7 @@ extension Auth {
             try json.put("time_zone", timeZone)
             try json.put("timezone_offset", timezoneOffset)
             try json.put("code", code)
+            try json.put("password", password)
         }
     }
 
@@ -388,11 +424,11 @@ extension Auth {
     public struct GuestSessionReply: Codable, Hashable, Sendable {
         /// JWT (ES256) of role guest. There is no refresh token: ask again with the same device id.
         public var accessToken: String
-        /// Always "Bearer".
+        /// How the token is sent: always "Bearer".
         public var tokenType: String
         /// Seconds until the access token expires.
         public var expiresIn: Int
-        /// `guest_id`.
+        /// Names the guest: the same for the same device.
         public var guestID: UserID
         /// Peeks left today.
         public var guestPeeksRemaining: Int
@@ -452,7 +488,7 @@ extension Auth {
     public struct GuestPeekReply: Codable, Hashable, Sendable {
         /// Peeks left today, after this one.
         public var guestPeeksRemaining: Int
-        /// `guest_peeks_reset_at`.
+        /// When the number starts anew: the next midnight, UTC.
         public var guestPeeksResetAt: Date?
 
         /// The given fields set, the others unset.
@@ -539,13 +575,13 @@ extension Auth {
 
     /// A subscription that outlives its account (BI-2).
     public struct RunningSubscription: Codable, Hashable, Sendable {
-        /// `product`.
+        /// The subscription's name in the store.
         public var product: String
-        /// `store`.
+        /// Where it was bought: app_store, play_store, …
         public var store: String
         /// When it ends, or is renewed.
         public var expiresAt: Date?
-        /// `will_renew`.
+        /// Whether it is renewed at `expires_at`.
         public var willRenew: Bool
         /// Where it can be cancelled.
         public var manageURL: String?
@@ -582,7 +618,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.RestoreAccountRequest`.
     public struct RestoreAccountRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -605,15 +641,15 @@ extension Auth {
 
     /// `streaksnap.auth.v1.RestoreAccountReply`.
     public struct RestoreAccountReply: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// The user whose account is back.
         public var userID: UserID
         /// A new one when another user has the old one by now.
         public var username: String
-        /// `username_changed`.
+        /// Whether `username` is a new one.
         public var usernameChanged: Bool
         /// Suspended or banned when the account was so before.
         public var status: Auth.AccountStatus
-        /// `restored_at`.
+        /// When it came back.
         public var restoredAt: Date?
         /// What ended with the deletion and has not come back; unset when it is not known, because social or streaks did not answer or had not
         /// applied the deletion.
@@ -702,9 +738,9 @@ extension Auth.SignInReply: TokenReply {
 
 extension Auth.SignInReply: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Without its secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["token_type": tokenType as Any, "expires_in": expiresIn as Any, "user": user as Any]) }
+    public var customMirror: Mirror { Mirror(self, children: ["token_type": tokenType as Any, "expires_in": expiresIn as Any, "user": user as Any, "status": status as Any]) }
     /// Without its secrets.
-    public var description: String { "SignInReply(token_type: \(String(describing: tokenType)), expires_in: \(String(describing: expiresIn)), user: \(String(describing: user)))" }
+    public var description: String { "SignInReply(token_type: \(String(describing: tokenType)), expires_in: \(String(describing: expiresIn)), user: \(String(describing: user)), status: \(String(describing: status)))" }
     /// Without its secrets.
     public var debugDescription: String { description }
 }

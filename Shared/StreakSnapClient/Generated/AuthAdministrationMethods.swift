@@ -15,7 +15,7 @@ extension Auth {
         /// - Parameters:
         ///   - q: The beginning of an e-mail address if it has an `@`, an id, or the beginning of a name; letter case does not matter.
         ///   - limit: 20 when absent; above 50 is taken as 50.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listAccounts(
@@ -48,7 +48,7 @@ extension Auth {
         /// One account with its open sessions; an entry of the audit log.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Which account: a user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -66,8 +66,8 @@ extension Auth {
         /// restored.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
-        ///   - reason: For the audit log.
+        ///   - userID: Which account: a user's id.
+        ///   - reason: Why, at most 500 characters: for the audit log.
         ///   - until: 7 days from now when absent; at most 10 years from now.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CANNOT_MODERATE_SELF`, `NOT_FOUND`.
@@ -87,8 +87,8 @@ extension Auth {
         /// Ends a suspension before its time. A ban stays.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
-        ///   - reason: For the audit log.
+        ///   - userID: Which account: a user's id.
+        ///   - reason: Why, at most 500 characters: for the audit log.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ACCOUNT_NOT_SUSPENDED`, `NOT_FOUND`.
         @discardableResult
@@ -106,7 +106,7 @@ extension Auth {
         /// Ends every session of a user: with the reply no gateway takes their tokens. Safe to repeat.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Which account: a user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -125,7 +125,7 @@ extension Auth {
         /// audit log.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Which account: a user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `EXPORT_INCOMPLETE`, `NOT_FOUND`.
         @discardableResult
@@ -146,7 +146,7 @@ extension Auth {
         ///   - adminID: Of this administrator only.
         ///   - userID: About this person only. With `admin_id` too: what that administrator did about this person.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listAdminActions(

@@ -9,7 +9,7 @@ extension Auth {
         public var q: String?
         /// 20 when absent; above 50 is taken as 50.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -38,9 +38,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ListAccountsReply`.
     public struct ListAccountsReply: Codable, Hashable, Sendable {
-        /// `accounts`.
+        /// The newest first.
         public var accounts: [Auth.AccountEntry]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -66,19 +66,19 @@ extension Auth {
 
     /// An account in a list for administrators.
     public struct AccountEntry: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Names the account in the other routes.
         public var userID: UserID
         /// Empty when Apple does not reveal it.
         public var email: String
-        /// `username`.
+        /// The user's present username.
         public var username: String
-        /// `display_name`.
+        /// The user's present name, to show.
         public var displayName: String
-        /// `status`.
+        /// Whether the account may be used.
         public var status: Auth.AccountStatus
-        /// `is_admin`.
+        /// Whether the user is an administrator.
         public var isAdmin: Bool
-        /// `created_at`.
+        /// When the account was made.
         public var createdAt: Date?
 
         /// The given fields set, the others unset.
@@ -119,7 +119,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.GetAccountRequest`.
     public struct GetAccountRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -142,25 +142,25 @@ extension Auth {
 
     /// An account as administrators see it.
     public struct AdminAccount: Codable, Hashable, Sendable {
-        /// `account`.
+        /// What the list shows of it.
         public var account: Auth.AccountEntry
-        /// `standing`.
+        /// Whether it may be used, and if not, until when.
         public var standing: Auth.AccountStanding
-        /// `email_verified`.
+        /// Whether the user is known to own the e-mail address.
         public var emailVerified: Bool
         /// Whether the user can sign in with a password.
         public var hasPassword: Bool
-        /// IANA name or +hh:mm.
+        /// The zone of the user's clock: an IANA name or +hh:mm.
         public var timeZone: String
-        /// `time_zone_since`.
+        /// Since when `time_zone` is in use.
         public var timeZoneSince: Date?
         /// The language of mails, a BCP 47 tag; unset until it was chosen.
         public var locale: String?
-        /// `terms_version`.
+        /// The version of the terms that was accepted last; unset until one was.
         public var termsVersion: String?
-        /// `terms_accepted_at`.
+        /// When it was accepted; unset like it.
         public var termsAcceptedAt: Date?
-        /// `updated_at`.
+        /// When the account or its profile was changed last.
         public var updatedAt: Date?
         /// Those that are open, the one used last first; 100 at most.
         public var sessions: [Auth.AdminSession]
@@ -215,15 +215,15 @@ extension Auth {
 
     /// Whether an account may be used (AU-7, SO-9).
     public struct AccountStanding: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// The user whose account it is.
         public var userID: UserID
-        /// `status`.
+        /// Whether it may be used.
         public var status: Auth.AccountStatus
         /// When the suspension ends; unset without one.
         public var suspendedUntil: Date?
-        /// `banned_at`.
+        /// Since when it is banned; unset unless it is.
         public var bannedAt: Date?
-        /// `deleted_at`.
+        /// When it was deleted; unset unless it was.
         public var deletedAt: Date?
         /// When everything personal is removed, unless the account is restored before.
         public var purgeAt: Date?
@@ -263,13 +263,13 @@ extension Auth {
 
     /// An open session.
     public struct AdminSession: Codable, Hashable, Sendable {
-        /// `session_id`.
+        /// Names the session.
         public var sessionID: SessionID
-        /// `created_at`.
+        /// When the user signed in.
         public var createdAt: Date?
         /// When its tokens were issued last: at the sign-in, then about every 15 minutes of use.
         public var lastUsedAt: Date?
-        /// `expires_at`.
+        /// When it ends unless it is refreshed before.
         public var expiresAt: Date?
 
         /// The given fields set, the others unset.
@@ -301,9 +301,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.SuspendAccountRequest`.
     public struct SuspendAccountRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
-        /// For the audit log.
+        /// Why, at most 500 characters: for the audit log.
         public var reason: String
         /// 7 days from now when absent; at most 10 years from now.
         public var until: Date?
@@ -334,9 +334,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.LiftSuspensionRequest`.
     public struct LiftSuspensionRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
-        /// For the audit log.
+        /// Why, at most 500 characters: for the audit log.
         public var reason: String
 
         /// The given fields set, the others unset.
@@ -362,7 +362,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.SignOutAccountRequest`.
     public struct SignOutAccountRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -408,7 +408,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ExportAccountRequest`.
     public struct ExportAccountRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Which account: a user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -470,7 +470,7 @@ extension Auth {
         public var userID: UserID?
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -502,9 +502,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ListAdminActionsReply`.
     public struct ListAdminActionsReply: Codable, Hashable, Sendable {
-        /// `actions`.
+        /// The newest first.
         public var actions: [Auth.AdminActionEntry]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -530,13 +530,13 @@ extension Auth {
 
     /// An entry of the audit log. It never changes.
     public struct AdminActionEntry: Codable, Hashable, Sendable {
-        /// `action_id`.
+        /// Names the entry.
         public var actionID: AdminActionID
-        /// `admin_id`.
+        /// The administrator who did it.
         public var adminID: UserID
-        /// Empty when that account was removed.
+        /// The username of that administrator; empty when that account was removed.
         public var adminUsername: String
-        /// `kind`.
+        /// What was done.
         public var kind: Common.AdminActionKind
         /// About whom; unset when it is about no user.
         public var userID: UserID?
@@ -544,7 +544,7 @@ extension Auth {
         public var username: String
         /// The reason that was given, or what was done exactly; empty when there is nothing to say.
         public var detail: String
-        /// `taken_at`.
+        /// When it was done.
         public var takenAt: Date?
         /// Of the request, as in the logs of all services.
         public var requestID: String

@@ -11,7 +11,8 @@ extension Auth {
         public static let resetPassword = Endpoint<Auth.ResetPasswordRequest, Auth.ResetPasswordReply>(Route(name: "Email.ResetPassword", verb: "POST", path: "/api/auth/password/reset", body: .all, auth: .none))
         /// Changes the password of the caller, who proves to know the present one. All other sessions end.
         public static let changePassword = Endpoint<Auth.ChangePasswordRequest, Auth.ChangePasswordReply>(Route(name: "Email.ChangePassword", verb: "POST", path: "/api/auth/password/change", body: .all, auth: .user))
-        /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h.
+        /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h. With that of a
+        /// registration that waits for it (`auth.private-registration`) the account is made: `account_created`.
         public static let verifyEmail = Endpoint<Auth.VerifyEmailRequest, Auth.VerifyEmailReply>(Route(name: "Email.VerifyEmail", verb: "POST", path: "/api/auth/email/verify", body: .all, auth: .none))
         /// Sends the link that verifies the caller's address once more.
         public static let resendVerification = Endpoint<Auth.ResendVerificationRequest, Auth.ResendVerificationReply>(Route(name: "Email.ResendVerification", verb: "POST", path: "/api/auth/email/resend", auth: .user))

@@ -47,7 +47,7 @@ extension Auth {
         /// Changes the password of the caller, who proves to know the present one. All other sessions end.
         ///
         /// - Parameters:
-        ///   - currentPassword: `current_password`.
+        ///   - currentPassword: The password that the account has now.
         ///   - newPassword: 8 to 72 bytes, as in registration.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NO_PASSWORD`, `WRONG_PASSWORD`.
@@ -63,7 +63,8 @@ extension Auth {
             )
         }
 
-        /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h.
+        /// Confirms an address by the token of a mail: that of the account, or the new one that was asked for. The token works once, for 24 h. With that of a
+        /// registration that waits for it (`auth.private-registration`) the account is made: `account_created`.
         ///
         /// - Parameters:
         ///   - token: The last part of the link in the mail.

@@ -101,7 +101,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ChangePasswordRequest`.
     public struct ChangePasswordRequest: Codable, Hashable, Sendable {
-        /// `current_password`.
+        /// The password that the account has now.
         public var currentPassword: String
         /// 8 to 72 bytes, as in registration.
         public var newPassword: String
@@ -177,22 +177,27 @@ extension Auth {
     public struct VerifyEmailReply: Codable, Hashable, Sendable {
         /// Whether the account has another address than before.
         public var emailChanged: Bool
+        /// Whether the account was made by this call, from a registration that waited for it: sign in.
+        public var accountCreated: Bool
 
         /// The given fields set, the others unset.
-        public init(emailChanged: Bool = false) {
+        public init(emailChanged: Bool = false, accountCreated: Bool = false) {
             self.emailChanged = emailChanged
+            self.accountCreated = accountCreated
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.emailChanged = try json.value("email_changed", or: false)
+            self.accountCreated = try json.value("account_created", or: false)
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("email_changed", emailChanged)
+            try json.put("account_created", accountCreated)
         }
     }
 

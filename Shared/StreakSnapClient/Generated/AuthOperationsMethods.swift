@@ -40,9 +40,9 @@ extension Auth {
         /// Events whose handler failed too often, without their bodies: by service, the oldest first.
         ///
         /// - Parameters:
-        ///   - service: Of this service only.
+        ///   - service: Events of this service only; of all when absent.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listParkedEvents(
@@ -71,9 +71,9 @@ extension Auth {
         /// is not counted. What waits behind them follows in order.
         ///
         /// - Parameters:
-        ///   - service: `service`.
+        ///   - service: The service whose events are tried again.
         ///   - eventID: One event, in every feature that parked it; all of the service when absent.
-        ///   - feature: Of this feature only.
+        ///   - feature: Of this feature only; of all when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `SERVICE_AWAY`.
         @discardableResult

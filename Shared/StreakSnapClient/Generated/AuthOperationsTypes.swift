@@ -44,7 +44,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ServiceReplicas`.
     public struct ServiceReplicas: Codable, Hashable, Sendable {
-        /// `service`.
+        /// The service's name.
         public var service: String
         /// The one that was started last first; none when the service does not answer.
         public var replicas: [Auth.Replica]
@@ -74,15 +74,15 @@ extension Auth {
     public struct Replica: Codable, Hashable, Sendable {
         /// Its name on the bus and in logs.
         public var instance: String
-        /// `version`.
+        /// The release that it runs.
         public var version: String
-        /// `started_at`.
+        /// When it was started.
         public var startedAt: Date?
-        /// `requests`.
+        /// Requests that it has answered since then.
         public var requests: Int64
         /// Of these, those that were refused or failed.
         public var errors: Int64
-        /// Mean of all requests.
+        /// How long a request took, in microseconds: the mean of all.
         public var meanMicroseconds: Int64
         /// The features that it runs, in order; none when the service does not say it.
         public var features: [String]
@@ -169,7 +169,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ServiceBacklog`.
     public struct ServiceBacklog: Codable, Hashable, Sendable {
-        /// `service`.
+        /// The service's name.
         public var service: String
         /// False when no replica said what waits within a second: nothing else is known then.
         public var answers: Bool
@@ -177,9 +177,9 @@ extension Auth {
         public var unpublished: Int64
         /// When the oldest of them was committed; unset when there is none.
         public var unpublishedSince: Date?
-        /// By name.
+        /// What waits for each feature, by name.
         public var features: [Common.FeatureBacklog]
-        /// By name; of all replicas the latest success and failure.
+        /// How each job fares, by name; of all replicas the latest success and failure.
         public var jobs: [Common.JobStanding]
 
         /// The given fields set, the others unset.
@@ -217,11 +217,11 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ListParkedEventsRequest`.
     public struct ListParkedEventsRequest: Codable, Hashable, Sendable {
-        /// Of this service only.
+        /// Events of this service only; of all when absent.
         public var service: String?
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -254,7 +254,7 @@ extension Auth {
         public var events: [Auth.ParkedEvent]
         /// Services that did not say within a second what is parked: their events are missing. A later page asks only the services that it can be of.
         public var unanswered: [String]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -283,9 +283,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.ParkedEvent`.
     public struct ParkedEvent: Codable, Hashable, Sendable {
-        /// `service`.
+        /// The service at which it is parked.
         public var service: String
-        /// `event`.
+        /// What is known of it.
         public var event: Common.ParkedEventEntry
 
         /// The given fields set, the others unset.
@@ -311,11 +311,11 @@ extension Auth {
 
     /// `streaksnap.auth.v1.RedriveEventsRequest`.
     public struct RedriveEventsRequest: Codable, Hashable, Sendable {
-        /// `service`.
+        /// The service whose events are tried again.
         public var service: String
         /// One event, in every feature that parked it; all of the service when absent.
         public var eventID: EventID?
-        /// Of this feature only.
+        /// Of this feature only; of all when absent.
         public var feature: String?
 
         /// The given fields set, the others unset.

@@ -25,14 +25,14 @@ extension Auth {
         /// Changes the fields that are sent, no others (AU-10).
         ///
         /// - Parameters:
-        ///   - username: At most once in 14 days.
-        ///   - displayName: `display_name`.
-        ///   - timeZone: IANA name (AU-11).
-        ///   - timezoneOffset: Minutes east of UTC, from older clients; `time_zone` wins.
+        ///   - username: 3 to 30 of a-z, 0-9, _ and . It can be changed once in 14 days. Unchanged when absent.
+        ///   - displayName: The name that others see, 1 to 50 characters. Unchanged when absent.
+        ///   - timeZone: IANA name (AU-11), or another name that registration understands; the reply's `time_zone` is the zone in use.
+        ///   - timezoneOffset: Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins.
         ///   - windowStartHour: Local hour at which the snap window opens, for two hours: from 23 on it reaches into the next date (PW-2). 10 until it is set.
         ///   - locale: The language of mails, a BCP 47 tag.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `USERNAME_CHANGED_RECENTLY`, `USERNAME_TAKEN`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `QUOTA_EXCEEDED`, `USERNAME_CHANGED_RECENTLY`, `USERNAME_TAKEN`.
         @discardableResult
         public func updateMe(
             username: String? = nil,
@@ -70,7 +70,7 @@ extension Auth {
         /// Whether a username could be taken now (AU-10).
         ///
         /// - Parameters:
-        ///   - username: `username`.
+        ///   - username: The username that the user would like to have.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func checkUsername(
@@ -86,7 +86,7 @@ extension Auth {
         /// What every user may know of another. A user whom a block hides, either way, is answered like one who does not exist (SO-7, PF-2).
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Whose profile: a user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

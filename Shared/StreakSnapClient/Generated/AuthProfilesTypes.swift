@@ -59,31 +59,31 @@ extension Auth {
 
     /// The signed-in user's own view of the account.
     public struct Me: Codable, Hashable, Sendable {
-        /// `id`.
+        /// The user's own id: other routes name it `user_id`.
         public var id: UserID
-        /// `email`.
+        /// The address to sign in with, as typed; empty when Apple does not reveal it.
         public var email: String
-        /// `username`.
+        /// The present username, 3 to 30 of a-z, 0-9, _ and .
         public var username: String
-        /// `display_name`.
+        /// The name that others see, 1 to 50 characters.
         public var displayName: String
         /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
         public var avatarURL: String?
-        /// IANA name or +hh:mm.
+        /// The zone in use: an IANA name, or an offset such as `+05:30`.
         public var timeZone: String
-        /// `is_premium`.
+        /// Whether the user has premium now.
         public var isPremium: Bool
-        /// `is_admin`.
+        /// Whether the user is an administrator.
         public var isAdmin: Bool
-        /// `created_at`.
+        /// When the account was made.
         public var createdAt: Date?
-        /// `updated_at`.
+        /// When the account or its profile was changed last.
         public var updatedAt: Date?
-        /// `stats`.
+        /// Figures of the user's streaks with friends.
         public var stats: Auth.MyStreakStats
         /// Unset until terms were accepted (AU-9).
         public var termsVersion: String?
-        /// `terms_accepted_at`.
+        /// When that version was accepted; unset until one was.
         public var termsAcceptedAt: Date?
         /// Whether the user is known to own the e-mail address (AU-13).
         public var emailVerified: Bool
@@ -167,13 +167,13 @@ extension Auth {
 
     /// `streaksnap.auth.v1.MyStreakStats`.
     public struct MyStreakStats: Codable, Hashable, Sendable {
-        /// `total_active_streaks`.
+        /// Streaks with friends that run now.
         public var totalActiveStreaks: Int
-        /// `longest_streak`.
+        /// The highest count that any of them ever had.
         public var longestStreak: Int
-        /// `total_photos`.
+        /// Photos posted to streaks; one photo to several streaks is one.
         public var totalPhotos: Int
-        /// `recovery_tokens`.
+        /// Recovery tokens in hand.
         public var recoveryTokens: Int
 
         /// The given fields set, the others unset.
@@ -205,13 +205,13 @@ extension Auth {
 
     /// `streaksnap.auth.v1.UpdateMeRequest`.
     public struct UpdateMeRequest: Codable, Hashable, Sendable {
-        /// At most once in 14 days.
+        /// 3 to 30 of a-z, 0-9, _ and . It can be changed once in 14 days. Unchanged when absent.
         public var username: String?
-        /// `display_name`.
+        /// The name that others see, 1 to 50 characters. Unchanged when absent.
         public var displayName: String?
-        /// IANA name (AU-11).
+        /// IANA name (AU-11), or another name that registration understands; the reply's `time_zone` is the zone in use.
         public var timeZone: String?
-        /// Minutes east of UTC, from older clients; `time_zone` wins.
+        /// Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins.
         public var timezoneOffset: Int?
         /// Local hour at which the snap window opens, for two hours: from 23 on it reaches into the next date (PW-2). 10 until it is set.
         public var windowStartHour: Int?
@@ -277,9 +277,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.AcceptTermsReply`.
     public struct AcceptTermsReply: Codable, Hashable, Sendable {
-        /// `terms_version`.
+        /// The version that is accepted now.
         public var termsVersion: String
-        /// `terms_accepted_at`.
+        /// When it was accepted.
         public var termsAcceptedAt: Date?
 
         /// The given fields set, the others unset.
@@ -305,7 +305,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.CheckUsernameRequest`.
     public struct CheckUsernameRequest: Codable, Hashable, Sendable {
-        /// `username`.
+        /// The username that the user would like to have.
         public var username: String
 
         /// The given fields set, the others unset.
@@ -328,9 +328,9 @@ extension Auth {
 
     /// `streaksnap.auth.v1.CheckUsernameReply`.
     public struct CheckUsernameReply: Codable, Hashable, Sendable {
-        /// `username`.
+        /// The username that was asked about.
         public var username: String
-        /// `available`.
+        /// Whether it could be taken now.
         public var available: Bool
         /// Unset when it is available.
         public var problem: Auth.UsernameProblem?
@@ -361,7 +361,7 @@ extension Auth {
 
     /// `streaksnap.auth.v1.GetProfileRequest`.
     public struct GetProfileRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whose profile: a user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -384,27 +384,33 @@ extension Auth {
 
     /// `streaksnap.auth.v1.PublicProfile`.
     public struct PublicProfile: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Names the user in the other routes.
         public var userID: UserID
-        /// `username`.
+        /// The user's present username.
         public var username: String
-        /// `display_name`.
+        /// The user's present name, to show.
         public var displayName: String
         /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
         public var avatarURL: String?
-        /// `created_at`.
+        /// Since when the user has an account.
         public var createdAt: Date?
         /// What check-ins have earned the user.
         public var rewards: Auth.ProfileRewards
+        /// The count of the user's check-in streak, as leaderboards show it: 0 when none runs. Unset when it could not be asked for.
+        public var currentStreak: Int?
+        /// The most it has been; unset like current_streak.
+        public var longestStreak: Int?
 
         /// The given fields set, the others unset.
-        public init(userID: UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Date? = nil, rewards: Auth.ProfileRewards) {
+        public init(userID: UserID, username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Date? = nil, rewards: Auth.ProfileRewards, currentStreak: Int? = nil, longestStreak: Int? = nil) {
             self.userID = userID
             self.username = username
             self.displayName = displayName
             self.avatarURL = avatarURL
             self.createdAt = createdAt
             self.rewards = rewards
+            self.currentStreak = currentStreak
+            self.longestStreak = longestStreak
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -416,6 +422,8 @@ extension Auth {
             self.avatarURL = try json.optional("avatar_url")
             self.createdAt = try json.optional("created_at")
             self.rewards = try json.value("rewards")
+            self.currentStreak = try json.optional("current_streak")
+            self.longestStreak = try json.optional("longest_streak")
         }
 
         /// Writes JSON without what is unset.
@@ -427,6 +435,8 @@ extension Auth {
             try json.put("avatar_url", avatarURL)
             try json.put("created_at", createdAt)
             try json.put("rewards", rewards)
+            try json.put("current_streak", currentStreak)
+            try json.put("longest_streak", longestStreak)
         }
     }
 
@@ -438,11 +448,11 @@ extension Auth {
         public var badges: [String]
         /// Unlocked badges: streak_superstar, hundred_club, hall_of_fame.
         public var titles: [String]
-        /// `gold_frame`.
+        /// Whether the user's picture has a golden frame.
         public var goldFrame: Bool
-        /// Beside the user's name.
+        /// Whether a crown is beside the user's name.
         public var crown: Bool
-        /// orange, gold, diamond or rainbow.
+        /// The colour of the user's flame: orange, gold, diamond or rainbow.
         public var flame: String
 
         /// The given fields set, the others unset.

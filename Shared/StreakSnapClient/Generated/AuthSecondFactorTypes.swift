@@ -150,7 +150,7 @@ extension Auth {
     public struct ConfirmSecondFactorReply: Codable, Hashable, Sendable {
         /// Ten codes, each of which is taken once instead of one of the app, for the day on which the phone is lost. They are shown here only.
         public var recoveryCodes: [String]
-        /// `enrolled_at`.
+        /// Since when the account has this second factor.
         public var enrolledAt: Date?
         /// Other sessions that were ended by this call.
         public var sessionsEnded: Int

@@ -101,23 +101,23 @@ extension Billing {
 
     /// `streaksnap.billing.v1.Entitlements`.
     public struct Entitlements: Codable, Hashable, Sendable {
-        /// `plan`.
+        /// What the user has: `premium` while any purchase gives it.
         public var plan: Billing.Plan
-        /// `is_premium`.
+        /// The same as a flag: whether the user has premium now.
         public var isPremium: Bool
         /// When premium ends or has ended; unset when the user never had it, or has it without an end.
         public var expiresAt: Date?
-        /// `product_id`.
+        /// The product that gives premium, or else the one that gave it last, by its name in the store; unset when there was none.
         public var productID: String?
-        /// `will_renew`.
+        /// Whether it is renewed by itself at the end of the period.
         public var willRenew: Bool
         /// Active streaks the plan allows; unset means unlimited (MS-1).
         public var streakLimit: Int?
-        /// Of the subscription that gives premium, or else of the last one; unset when there was none.
+        /// What the subscription is at that gives premium, or else the last one; unset when there was none.
         public var status: Billing.SubscriptionStatus?
-        /// `period_type`.
+        /// What the present period is: paid in full, a trial, an introductory price, or a gift. Unset when there was none.
         public var periodType: Billing.PeriodType?
-        /// `store`.
+        /// Where it was bought: app_store, mac_app_store, play_store, amazon, stripe, promotional, … Unset when there was none.
         public var store: String?
         /// Until when premium lasts although a payment has failed; within `expires_at`.
         public var graceUntil: Date?
@@ -206,9 +206,9 @@ extension Billing {
 
     /// `streaksnap.billing.v1.RecoveryBalance`.
     public struct RecoveryBalance: Codable, Hashable, Sendable {
-        /// `balance`.
+        /// Recovery tokens in hand; never below 0.
         public var balance: Int
-        /// Newest first, 20 at most.
+        /// What was posted last, the newest first; 20 at most.
         public var transactions: [Billing.TokenEntry]
 
         /// The given fields set, the others unset.
@@ -234,19 +234,19 @@ extension Billing {
 
     /// `streaksnap.billing.v1.TokenEntry`.
     public struct TokenEntry: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the entry.
         public var id: LedgerEntryID
-        /// `type`.
+        /// Why it was posted.
         public var type: Billing.TokenEntryType
         /// Positive when earned or bought, negative when used.
         public var amount: Int
-        /// `balance_after`.
+        /// Tokens in hand right after it.
         public var balanceAfter: Int
-        /// `streak_id`.
+        /// The streak that it is about; unset when it is about none.
         public var streakID: StreakID?
-        /// `note`.
+        /// What it was for, in a few words to show; unset when there is nothing to say.
         public var note: String?
-        /// `created_at`.
+        /// When it was posted.
         public var createdAt: Date?
 
         /// The given fields set, the others unset.

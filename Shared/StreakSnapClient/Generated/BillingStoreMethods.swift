@@ -13,7 +13,7 @@ extension Billing {
         /// - Parameters:
         ///   - currency: Whose entries are listed; coins when absent.
         ///   - limit: 20 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getWallet(
@@ -55,8 +55,8 @@ extension Billing {
         /// Buys an item for coins (BI-4). Either the coins are spent and the goods granted, or neither.
         ///
         /// - Parameters:
-        ///   - item: `item`.
-        ///   - quantity: 1 when absent.
+        ///   - item: What to buy: an `item` of GET /api/store/catalog with a price in coins.
+        ///   - quantity: How many of it; 1 when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_NOT_MISSED`, `MAX_FREEZES_REACHED`, `NOT_ENOUGH_COINS`, `NOT_FOR_COINS`, `NOT_FOUND`, `POWER_UP_NOT_NEEDED`, `PURCHASE_LIMIT_REACHED`, `REPAIR_COOLDOWN_ACTIVE`, `REPAIR_WINDOW_EXPIRED`, `STREAK_NOT_BROKEN`, `STREAK_TOO_SHORT`.
         @discardableResult
@@ -81,10 +81,10 @@ extension Billing {
         /// A user's wallet for an administrator.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Whose wallet: a user's id.
         ///   - currency: Whose entries are listed; coins when absent.
         ///   - limit: 20 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getUserWallet(
@@ -113,10 +113,10 @@ extension Billing {
         /// Gives a user coins or recovery tokens, or takes back what was given, with the reason and who did it. Taking more than there is is refused.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
-        ///   - currency: `currency`.
+        ///   - userID: Whose wallet: a user's id.
+        ///   - currency: What to give or take. Without meaning when a grant is reversed.
         ///   - amount: Positive to give, negative to take. Absent when a grant is reversed.
-        ///   - reason: `reason`.
+        ///   - reason: Why, 3 to 200 characters: for the ledger, where the user reads it, and for the audit log.
         ///   - reverses: A grant to take back, once; then currency and amount are its own.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_REVERSED`, `NOT_ENOUGH_COINS`, `NOT_FOUND`, `NO_RECOVERY_TOKENS`.

@@ -67,7 +67,7 @@ extension Billing {
         public var currency: Billing.Currency
         /// 20 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -96,13 +96,13 @@ extension Billing {
 
     /// `streaksnap.billing.v1.GetUserWalletRequest`.
     public struct GetUserWalletRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whose wallet: a user's id.
         public var userID: UserID
         /// Whose entries are listed; coins when absent.
         public var currency: Billing.Currency
         /// 20 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -134,11 +134,11 @@ extension Billing {
 
     /// `streaksnap.billing.v1.Wallet`.
     public struct Wallet: Codable, Hashable, Sendable {
-        /// `balances`.
+        /// One for each currency.
         public var balances: [Billing.WalletBalance]
-        /// `entries`.
+        /// Entries of the currency that was asked for, the newest first.
         public var entries: [Billing.WalletEntry]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -167,9 +167,9 @@ extension Billing {
 
     /// `streaksnap.billing.v1.WalletBalance`.
     public struct WalletBalance: Codable, Hashable, Sendable {
-        /// `currency`.
+        /// What is counted.
         public var currency: Billing.Currency
-        /// `balance`.
+        /// How much there is now; never below 0.
         public var balance: Int64
 
         /// The given fields set, the others unset.
@@ -195,19 +195,19 @@ extension Billing {
 
     /// `streaksnap.billing.v1.WalletEntry`.
     public struct WalletEntry: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the entry.
         public var id: LedgerEntryID
-        /// `type`.
+        /// Why it was posted.
         public var type: Billing.WalletEntryType
         /// Positive when received, negative when spent.
         public var amount: Int64
-        /// `balance_after`.
+        /// How much there was right after it.
         public var balanceAfter: Int64
-        /// `note`.
+        /// What it was for, in a few words to show; unset when there is nothing to say.
         public var note: String?
         /// The administrator of a grant; shown to administrators only.
         public var actorID: UserID?
-        /// `created_at`.
+        /// When it was posted.
         public var createdAt: Date?
 
         /// The given fields set, the others unset.
@@ -264,9 +264,9 @@ extension Billing {
 
     /// `streaksnap.billing.v1.Catalog`.
     public struct Catalog: Codable, Hashable, Sendable {
-        /// `items`.
+        /// What is sold now, in the order to show it.
         public var items: [Billing.CatalogItem]
-        /// `balances`.
+        /// What the user has now, one for each currency.
         public var balances: [Billing.WalletBalance]
 
         /// The given fields set, the others unset.
@@ -292,13 +292,13 @@ extension Billing {
 
     /// `streaksnap.billing.v1.CatalogItem`.
     public struct CatalogItem: Codable, Hashable, Sendable {
-        /// `item`.
+        /// Names the item: send it to buy it for coins.
         public var item: String
-        /// `kind`.
+        /// How it is paid for.
         public var kind: Billing.CatalogKind
-        /// `title`.
+        /// The item's name, to show.
         public var title: String
-        /// `description`.
+        /// What it is, in a few words to show.
         public var description: String
         /// The price in coins; unset for what is paid for with money.
         public var coins: Int64?
@@ -308,26 +308,29 @@ extension Billing {
         public var usdCents: Int?
         /// Of a subscription: how long a period is, in ISO 8601.
         public var period: String?
-        /// `goods`.
+        /// What one of it contains; empty for a subscription.
         public var goods: [Billing.CatalogGood]
-        /// What a subscription gives.
+        /// What a subscription gives, by name; perk_texts has each with a sentence.
         public var perks: [String]
-        /// `popular`.
+        /// Whether to show it as the favourite.
         public var popular: Bool
         /// Saved against the item it is compared with, the monthly plan or the smallest pack, in whole percent, rounded down; unset for none.
         public var savingPercent: Int?
-        /// How many the user may still buy now; unset when there is no limit.
+        /// How many the user may still buy now; unset when there is no limit. Of an insurance and a restore: one for each of the user's streaks that it is
+        /// for, in 7 and in 30 days.
         public var remaining: Int?
-        /// `available_until`.
+        /// Until when it is sold; unset when there is no end.
         public var availableUntil: Date?
         /// Why it would be of no use now, as a purchase for coins would be refused: MAX_FREEZES_REACHED, POWER_UP_NOT_NEEDED, …; unset when nothing
         /// speaks against it, or it could not be asked for.
         public var refused: String?
         /// Sold to premium users only.
         public var needsPremium: Bool
+        /// What a subscription gives, in the order to show it.
+        public var perkTexts: [Billing.CatalogPerk]
 
         /// The given fields set, the others unset.
-        public init(item: String, kind: Billing.CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int? = nil, period: String? = nil, goods: [Billing.CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int? = nil, remaining: Int? = nil, availableUntil: Date? = nil, refused: String? = nil, needsPremium: Bool = false) {
+        public init(item: String, kind: Billing.CatalogKind = .unspecified, title: String = "", description: String = "", coins: Int64? = nil, storeProduct: String? = nil, usdCents: Int? = nil, period: String? = nil, goods: [Billing.CatalogGood] = [], perks: [String] = [], popular: Bool = false, savingPercent: Int? = nil, remaining: Int? = nil, availableUntil: Date? = nil, refused: String? = nil, needsPremium: Bool = false, perkTexts: [Billing.CatalogPerk] = []) {
             self.item = item
             self.kind = kind
             self.title = title
@@ -344,6 +347,7 @@ extension Billing {
             self.availableUntil = availableUntil
             self.refused = refused
             self.needsPremium = needsPremium
+            self.perkTexts = perkTexts
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -365,6 +369,7 @@ extension Billing {
             self.availableUntil = try json.optional("available_until")
             self.refused = try json.optional("refused")
             self.needsPremium = try json.value("needs_premium", or: false)
+            self.perkTexts = try json.value("perk_texts", or: [])
         }
 
         /// Writes JSON without what is unset.
@@ -386,14 +391,43 @@ extension Billing {
             try json.put("available_until", availableUntil)
             try json.put("refused", refused)
             try json.put("needs_premium", needsPremium)
+            try json.put("perk_texts", perkTexts)
+        }
+    }
+
+    /// `streaksnap.billing.v1.CatalogPerk`.
+    public struct CatalogPerk: Codable, Hashable, Sendable {
+        /// Names what is given.
+        public var perk: String
+        /// What it is, in one sentence.
+        public var text: String
+
+        /// The given fields set, the others unset.
+        public init(perk: String = "", text: String = "") {
+            self.perk = perk
+            self.text = text
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.perk = try json.value("perk", or: "")
+            self.text = try json.value("text", or: "")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("perk", perk)
+            try json.put("text", text)
         }
     }
 
     /// `streaksnap.billing.v1.CatalogGood`.
     public struct CatalogGood: Codable, Hashable, Sendable {
-        /// recovery_token, freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
+        /// Which good: recovery_token, freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
         public var good: String
-        /// `count`.
+        /// How many of it.
         public var count: Int
         /// It helps only after it was used (POST /api/streaks/power-ups/{good}/use); false: it works by itself from the purchase on. Unset for
         /// recovery tokens, and when it could not be asked for.
@@ -430,9 +464,9 @@ extension Billing {
 
     /// `streaksnap.billing.v1.PurchaseRequest`.
     public struct PurchaseRequest: Codable, Hashable, Sendable {
-        /// `item`.
+        /// What to buy: an `item` of GET /api/store/catalog with a price in coins.
         public var item: String
-        /// 1 when absent.
+        /// How many of it; 1 when absent.
         public var quantity: Int?
 
         /// The given fields set, the others unset.
@@ -458,17 +492,17 @@ extension Billing {
 
     /// `streaksnap.billing.v1.PurchaseReply`.
     public struct PurchaseReply: Codable, Hashable, Sendable {
-        /// `purchase_id`.
+        /// Names the purchase.
         public var purchaseID: PurchaseID
-        /// `item`.
+        /// What was bought.
         public var item: String
-        /// `quantity`.
+        /// How many of it.
         public var quantity: Int
-        /// What was spent.
+        /// Coins that were spent.
         public var coins: Int64
-        /// `goods`.
+        /// What the user has got by it.
         public var goods: [Billing.CatalogGood]
-        /// `balances`.
+        /// What the user has now, one for each currency.
         public var balances: [Billing.WalletBalance]
 
         /// The given fields set, the others unset.
@@ -506,13 +540,13 @@ extension Billing {
 
     /// `streaksnap.billing.v1.GrantToUserRequest`.
     public struct GrantToUserRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whose wallet: a user's id.
         public var userID: UserID
-        /// `currency`.
+        /// What to give or take. Without meaning when a grant is reversed.
         public var currency: Billing.Currency
         /// Positive to give, negative to take. Absent when a grant is reversed.
         public var amount: Int64
-        /// `reason`.
+        /// Why, 3 to 200 characters: for the ledger, where the user reads it, and for the audit log.
         public var reason: String
         /// A grant to take back, once; then currency and amount are its own.
         public var reverses: LedgerEntryID?
@@ -549,9 +583,9 @@ extension Billing {
 
     /// `streaksnap.billing.v1.GrantToUserReply`.
     public struct GrantToUserReply: Codable, Hashable, Sendable {
-        /// `entry`.
+        /// The entry that was posted.
         public var entry: Billing.WalletEntry?
-        /// `balance`.
+        /// What the user has right after it.
         public var balance: Billing.WalletBalance?
 
         /// The given fields set, the others unset.

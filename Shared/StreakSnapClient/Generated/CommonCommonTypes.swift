@@ -58,11 +58,11 @@ extension Common {
     /// What every user may know of another. Of a user who may not be seen (deleted, suspended, banned) the
     /// username is empty, and `display_name` says that the account is unavailable.
     public struct UserSummary: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Names the user in the other routes.
         public var userID: UserID
-        /// `username`.
+        /// The user's present username; empty when the user may not be seen.
         public var username: String
-        /// `display_name`.
+        /// The user's present name, to show.
         public var displayName: String
         /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
         public var avatarURL: String?
@@ -98,13 +98,13 @@ extension Common {
     public struct Blob: Codable, Hashable, Sendable {
         /// Key in the blob store, under `incoming/`.
         public var key: String
-        /// `size`.
+        /// How many bytes it has.
         public var size: Int64
         /// SHA-256 of the bytes, lower-case hex.
         public var sha256: String
-        /// The client's file name and media type: hints, never believed.
+        /// The client's file name: a hint, never believed.
         public var fileName: String
-        /// `content_type`.
+        /// The client's media type: a hint, never believed.
         public var contentType: String
 
         /// The given fields set, the others unset.
@@ -201,7 +201,7 @@ extension Common {
 
     /// Events that a feature has not handled.
     public struct FeatureBacklog: Codable, Hashable, Sendable {
-        /// `feature`.
+        /// The feature's name.
         public var feature: String
         /// Those of the streams that it has not consumed; unset when the instance does not run the feature.
         public var pending: Int64?
@@ -244,7 +244,7 @@ extension Common {
 
     /// How a job fares at one instance since its start.
     public struct JobStanding: Codable, Hashable, Sendable {
-        /// `job`.
+        /// The job's name.
         public var job: String
         /// Since when the row that has waited longest is due, by the product's clock; unset when none is, or the job does not say it.
         public var dueSince: Date?
@@ -252,7 +252,7 @@ extension Common {
         public var lastSuccessAt: Date?
         /// When a run last failed, by the machine's clock; unset when none has.
         public var lastFailureAt: Date?
-        /// How; without values.
+        /// How that run failed, without values of data.
         public var lastError: String
 
         /// The given fields set, the others unset.
@@ -287,17 +287,17 @@ extension Common {
 
     /// An event that waits for an operator, without its body.
     public struct ParkedEventEntry: Codable, Hashable, Sendable {
-        /// `event_id`.
+        /// Names the event, to have it tried again.
         public var eventID: EventID
         /// The feature whose handler failed.
         public var feature: String
-        /// Its type.
+        /// The type of the event.
         public var subject: String
-        /// What it is about.
+        /// The id of what the event is about.
         public var aggregate: String
         /// How often its handler failed.
         public var attempts: Int
-        /// `parked_at`.
+        /// When it was given up.
         public var parkedAt: Date?
         /// How it failed last.
         public var lastError: String

@@ -132,6 +132,8 @@ extension ErrorCode {
     public static let imageTooLarge = ErrorCode(rawValue: "IMAGE_TOO_LARGE")
     /// `IMAGE_UNDECODABLE`
     public static let imageUndecodable = ErrorCode(rawValue: "IMAGE_UNDECODABLE")
+    /// `INSURANCE_COOLDOWN_ACTIVE`
+    public static let insuranceCooldownActive = ErrorCode(rawValue: "INSURANCE_COOLDOWN_ACTIVE")
     /// `INTERNAL`
     public static let `internal` = ErrorCode(rawValue: "INTERNAL")
     /// `INVALID_APPLE_TOKEN`
@@ -232,6 +234,8 @@ extension ErrorCode {
     public static let purchaseLimitReached = ErrorCode(rawValue: "PURCHASE_LIMIT_REACHED")
     /// `PURCHASE_NOT_FOUND`
     public static let purchaseNotFound = ErrorCode(rawValue: "PURCHASE_NOT_FOUND")
+    /// `QUOTA_EXCEEDED`
+    public static let quotaExceeded = ErrorCode(rawValue: "QUOTA_EXCEEDED")
     /// `RANGE_NOT_SATISFIABLE`
     public static let rangeNotSatisfiable = ErrorCode(rawValue: "RANGE_NOT_SATISFIABLE")
     /// `RATE_LIMITED`

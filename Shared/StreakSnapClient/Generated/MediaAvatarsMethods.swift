@@ -11,7 +11,7 @@ extension Media {
         /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
         ///
         /// - Parameters:
-        ///   - avatar: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        ///   - avatar: JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
         ///   - progress: Called as bytes are sent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`.

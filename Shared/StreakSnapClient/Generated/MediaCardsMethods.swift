@@ -14,7 +14,7 @@ extension Media {
         /// the circle's name and the member who asks; each member has a card of their own.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak of the user's, of whatever kind.
         ///   - milestone: The count to celebrate (MS-6, CI-5, TS-1); unset means the highest that was reached.
         ///   - style: Its gradient; by default that of the streak's kind.
         ///   - options: Deadline, retries and idempotency key.
@@ -35,8 +35,8 @@ extension Media {
         /// Notes that a member has shared a card, where and when (MC-2).
         ///
         /// - Parameters:
-        ///   - milestoneID: `milestone_id`.
-        ///   - platform: Where to.
+        ///   - milestoneID: Which card: the `milestone_id` with which it was made.
+        ///   - platform: Where it is shared.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -54,7 +54,7 @@ extension Media {
         /// Withdraws a card's public page; of two friends' card whichever of them made or shared it (MC-2). Its address never works again.
         ///
         /// - Parameters:
-        ///   - milestoneID: `milestone_id`.
+        ///   - milestoneID: Which card: the `milestone_id` with which it was made.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

@@ -25,7 +25,7 @@ extension Media {
 
     /// `streaksnap.media.v1.GenerateMilestoneCardRequest`.
     public struct GenerateMilestoneCardRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak of the user's, of whatever kind.
         public var streakID: StreakID
         /// The count to celebrate (MS-6, CI-5, TS-1); unset means the highest that was reached.
         public var milestone: Int?
@@ -58,21 +58,21 @@ extension Media {
 
     /// `streaksnap.media.v1.GenerateMilestoneCardReply`.
     public struct GenerateMilestoneCardReply: Codable, Hashable, Sendable {
-        /// `milestone_id`.
+        /// Names the card in the other routes.
         public var milestoneID: MilestoneCardID
-        /// `streak_id`.
+        /// The streak that the card is about.
         public var streakID: StreakID
         /// The count on the card.
         public var milestone: Int
-        /// `style`.
+        /// The gradient that it has.
         public var style: Media.CardStyle
         /// The PNG; signed, valid for 24 h.
         public var imageURL: String
         /// The public page; unset while the other user has withdrawn it, and when the user has left the circle.
         public var shareURL: String?
-        /// In pixels.
+        /// Of the PNG, in pixels.
         public var width: Int
-        /// `height`.
+        /// Of the PNG, in pixels.
         public var height: Int
 
         /// The given fields set, the others unset.
@@ -116,9 +116,9 @@ extension Media {
 
     /// `streaksnap.media.v1.MarkMilestoneSharedRequest`.
     public struct MarkMilestoneSharedRequest: Codable, Hashable, Sendable {
-        /// `milestone_id`.
+        /// Which card: the `milestone_id` with which it was made.
         public var milestoneID: MilestoneCardID
-        /// Where to.
+        /// Where it is shared.
         public var platform: String
 
         /// The given fields set, the others unset.
@@ -144,9 +144,9 @@ extension Media {
 
     /// `streaksnap.media.v1.MarkMilestoneSharedReply`.
     public struct MarkMilestoneSharedReply: Codable, Hashable, Sendable {
-        /// `milestone_id`.
+        /// The card that was shared.
         public var milestoneID: MilestoneCardID
-        /// `platform`.
+        /// Where it was shared.
         public var platform: String
         /// The latest time this user shared it there.
         public var sharedAt: Date?
@@ -183,7 +183,7 @@ extension Media {
 
     /// `streaksnap.media.v1.RevokeMilestoneShareRequest`.
     public struct RevokeMilestoneShareRequest: Codable, Hashable, Sendable {
-        /// `milestone_id`.
+        /// Which card: the `milestone_id` with which it was made.
         public var milestoneID: MilestoneCardID
 
         /// The given fields set, the others unset.
@@ -206,7 +206,7 @@ extension Media {
 
     /// `streaksnap.media.v1.RevokeMilestoneShareReply`.
     public struct RevokeMilestoneShareReply: Codable, Hashable, Sendable {
-        /// `milestone_id`.
+        /// The card whose page is withdrawn.
         public var milestoneID: MilestoneCardID
 
         /// The given fields set, the others unset.

@@ -12,9 +12,9 @@ extension Media {
         /// Stores the photo of a date in place of the one before. The same bytes sent again change nothing.
         ///
         /// - Parameters:
-        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
         ///   - progress: Called as bytes are sent.
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - date: Of the user's clock; it must have a completion. Of any age.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_NOT_FOUND`, `HABIT_NOT_FOUND`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `UNSUPPORTED_IMAGE_TYPE`.
@@ -35,8 +35,8 @@ extension Media {
         /// The photo of a date, with links for the caller.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - date: `date`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - date: The date of the photo, by the user's clock.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -54,8 +54,8 @@ extension Media {
         /// Deletes the photo of a date; without one it changes nothing.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - date: `date`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - date: The date of the photo, by the user's clock.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func deleteHabitPhoto(

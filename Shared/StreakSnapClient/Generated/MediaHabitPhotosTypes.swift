@@ -5,7 +5,7 @@ public import Foundation
 extension Media {
     /// `streaksnap.media.v1.SetHabitPhotoRequest`.
     public struct SetHabitPhotoRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// Of the user's clock; it must have a completion. Of any age.
         public var date: CalendarDate
@@ -33,9 +33,9 @@ extension Media {
 
     /// `streaksnap.media.v1.GetHabitPhotoRequest`.
     public struct GetHabitPhotoRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `date`.
+        /// The date of the photo, by the user's clock.
         public var date: CalendarDate
 
         /// The given fields set, the others unset.
@@ -61,9 +61,9 @@ extension Media {
 
     /// `streaksnap.media.v1.DeleteHabitPhotoRequest`.
     public struct DeleteHabitPhotoRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `date`.
+        /// The date of the photo, by the user's clock.
         public var date: CalendarDate
 
         /// The given fields set, the others unset.
@@ -107,9 +107,9 @@ extension Media {
     public struct HabitPhoto: Codable, Hashable, Sendable {
         /// Another for each photo: completions name it as `photo_id`.
         public var id: HabitPhotoID
-        /// `habit_id`.
+        /// The habit that was done.
         public var habitID: HabitID
-        /// `date`.
+        /// The date that it was done for, by the user's clock.
         public var date: CalendarDate
         /// At most 2048 px on its longer side.
         public var photoURL: String
@@ -117,9 +117,9 @@ extension Media {
         public var thumbnailURL: String
         /// Of the photo, in px.
         public var width: Int
-        /// `height`.
+        /// Of the photo, in px.
         public var height: Int
-        /// `created_at`.
+        /// When it was stored.
         public var createdAt: Date
 
         /// The given fields set, the others unset.

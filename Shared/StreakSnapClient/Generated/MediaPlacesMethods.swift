@@ -17,16 +17,16 @@ extension Media {
         /// - Parameters:
         ///   - video: MP4, MOV or WebM with H.264, HEVC or VP9, at most 100 MB, 60 s and 4K; decided from the bytes.
         ///   - progress: Called as bytes are sent.
-        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
         ///   - postID: Made by the client, so that a repeat posts once; without it the server makes one.
         ///   - latitude: Degrees, -90 to 90. Required.
         ///   - longitude: Degrees, -180 to 180. Required.
-        ///   - caption: `caption`.
+        ///   - caption: What to write to it, at most 500 characters; nothing when absent.
         ///   - precision: How exactly others see the position; `exact` when absent.
         ///   - capturedAt: When the photo was taken, by the client's clock; when absent, the time of its receipt.
         ///   - uploadID: Of PresignPost, in place of a file.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CONTENT_REJECTED`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `POST_ID_TAKEN`, `POST_REMOVED`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`, `UNSUPPORTED_VIDEO_TYPE`, `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH`, `UPLOAD_USED`, `VIDEO_TOO_LARGE`, `VIDEO_TOO_LONG`, `VIDEO_UNDECODABLE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CONTENT_REJECTED`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `POST_ID_TAKEN`, `POST_REMOVED`, `QUOTA_EXCEEDED`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`, `UNSUPPORTED_VIDEO_TYPE`, `UPLOAD_INCOMPLETE`, `UPLOAD_MISMATCH`, `UPLOAD_USED`, `VIDEO_TOO_LARGE`, `VIDEO_TOO_LONG`, `VIDEO_UNDECODABLE`.
         @discardableResult
         public func createPost(
             video: UploadFile? = nil,
@@ -52,15 +52,16 @@ extension Media {
         /// is passed over because votes change, and posts made since do not appear.
         ///
         /// - Parameters:
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - limit: Posts on a page: 50 when absent; above 100 is taken as 100.
-        ///   - bbox: Degrees west,south,east,north. West may be greater than east: over the antimeridian.
-        ///   - lat: Centre of a circle, degrees; all three or none.
-        ///   - lon: `lon`.
-        ///   - radius: Metres, up to 1,000,000.
+        ///   - bbox: Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+        ///     was moved around the earth; a width of 360 or more is all of them.
+        ///   - lat: Latitude of the centre of a circle, degrees; with `lon` and `radius`, or none of the three.
+        ///   - lon: Longitude of that centre, degrees.
+        ///   - radius: Of that circle in metres, up to 1,000,000.
         ///   - geohash: 1 to 6 characters: the posts of the cell.
         ///   - since: Only posts received after this.
-        ///   - author: Only posts of this user.
+        ///   - author: Only posts of this user: an id.
         ///   - mine: Only the reader's own, hidden ones too. Not for guests.
         ///   - sort: `score` (PL-2) or `newest`. When absent: newest for the posts of one author, otherwise score.
         ///   - q: Words: only posts whose caption and place name have all of them, each as the beginning of a word, whatever its case and accents.
@@ -105,7 +106,7 @@ extension Media {
         /// One post (PL-2).
         ///
         /// - Parameters:
-        ///   - postID: `post_id`.
+        ///   - postID: Which post: an id from GET /api/posts.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -122,7 +123,7 @@ extension Media {
         /// Removes a post of one's own, with its photo and its votes.
         ///
         /// - Parameters:
-        ///   - postID: `post_id`.
+        ///   - postID: Which post: an id from GET /api/posts.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -139,10 +140,10 @@ extension Media {
         /// Votes on another user's post, or changes one's vote (PL-3).
         ///
         /// - Parameters:
-        ///   - postID: `post_id`.
-        ///   - vote: `vote`.
+        ///   - postID: Which post: an id from GET /api/posts.
+        ///   - vote: The vote that the caller has from now on.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `OWN_POST`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `OWN_POST`, `QUOTA_EXCEEDED`.
         @discardableResult
         public func votePost(
             postID: PostID,
@@ -158,7 +159,7 @@ extension Media {
         /// Takes one's vote back; without one it changes nothing (PL-3).
         ///
         /// - Parameters:
-        ///   - postID: `post_id`.
+        ///   - postID: Which post: an id from GET /api/posts.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -189,7 +190,7 @@ extension Media {
         /// Puts a city at the head of the list; one of the same name, whatever its case, is replaced. The list keeps ten.
         ///
         /// - Parameters:
-        ///   - name: `name`.
+        ///   - name: What the city is called, at most 100 characters.
         ///   - latitude: Degrees, -90 to 90. Required.
         ///   - longitude: Degrees, -180 to 180. Required.
         ///   - options: Deadline, retries and idempotency key.
@@ -209,7 +210,7 @@ extension Media {
         /// Takes a city out of the list, and clears the favorite if it is this one. A name that is not there changes nothing.
         ///
         /// - Parameters:
-        ///   - name: `name`.
+        ///   - name: The name of the city to take out, whatever its case.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func removeCity(
@@ -225,7 +226,7 @@ extension Media {
         /// Makes a city the favorite in place of the one before. It need not be in the list, and does not enter it.
         ///
         /// - Parameters:
-        ///   - name: `name`.
+        ///   - name: What the city is called, at most 100 characters.
         ///   - latitude: Degrees, -90 to 90. Required.
         ///   - longitude: Degrees, -180 to 180. Required.
         ///   - options: Deadline, retries and idempotency key.
@@ -261,7 +262,8 @@ extension Media {
         /// things to show, `form` is `tiles`: circles that count the posts of a fixed grid.
         ///
         /// - Parameters:
-        ///   - bbox: Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+        ///   - bbox: Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+        ///     was moved around the earth; a width of 360 or more is all of them.
         ///   - zoom: 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
@@ -281,7 +283,7 @@ extension Media {
         ///
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
-        ///   - postID: `post_id`.
+        ///   - postID: Which post: an id from GET /api/posts.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_A_PHOTO`, `NOT_FOUND`.
         @discardableResult
@@ -300,9 +302,9 @@ extension Media {
         /// used by CreatePost; unused, it is deleted after 24 h. A user may have ten of them.
         ///
         /// - Parameters:
-        ///   - size: Bytes: at most 10 MB of a photo, 100 MB of a video.
-        ///   - type: `type`.
-        ///   - sha256: Of the bytes, in hex.
+        ///   - size: How many bytes it has: at most 10 MB of a photo, 100 MB of a video.
+        ///   - type: The file's media type.
+        ///   - sha256: SHA-256 of the bytes, lower-case hex.
         ///   - postID: Of the post that the file is for, made by the client; CreatePost may name it too.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `TERMS_NOT_ACCEPTED`, `TOO_MANY_UPLOADS`.

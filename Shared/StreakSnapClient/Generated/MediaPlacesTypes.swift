@@ -5,7 +5,7 @@ public import Foundation
 extension Media {
     /// `streaksnap.media.v1.CreatePostRequest`.
     public struct CreatePostRequest: Codable, Hashable, Sendable {
-        /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        /// JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
         public var photo: Common.Blob?
         /// Made by the client, so that a repeat posts once; without it the server makes one.
         public var postID: PostID?
@@ -13,7 +13,7 @@ extension Media {
         public var latitude: Double?
         /// Degrees, -180 to 180. Required.
         public var longitude: Double?
-        /// `caption`.
+        /// What to write to it, at most 500 characters; nothing when absent.
         public var caption: String?
         /// How exactly others see the position; `exact` when absent.
         public var precision: String?
@@ -63,7 +63,7 @@ extension Media {
 
     /// `streaksnap.media.v1.CreatePostReply`.
     public struct CreatePostReply: Codable, Hashable, Sendable {
-        /// `post`.
+        /// The post as the caller sees it.
         public var post: Media.Post
 
         /// The given fields set, the others unset.
@@ -86,39 +86,39 @@ extension Media {
 
     /// A post as its reader may see it.
     public struct Post: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the post in the other routes.
         public var id: PostID
-        /// `author`.
+        /// Who posted it.
         public var author: Common.UserSummary?
-        /// `photo` or `video`.
+        /// What it is: `photo` or `video`.
         public var type: String
-        /// Signed, valid for 24 h. Of a video a frame of it, the same as `poster_url`.
+        /// The photo; of a video a frame of it, the same as `poster_url`. Signed, valid for 24 h.
         public var photoURL: String
-        /// 300 × 300 px.
+        /// A part of it, 300 × 300 px; signed, valid for 24 h.
         public var thumbnailURL: String
-        /// `width`.
+        /// Of the picture behind `photo_url`, in pixels.
         public var width: Int
-        /// `height`.
+        /// Of the picture behind `photo_url`, in pixels.
         public var height: Int
-        /// `caption`.
+        /// What its author wrote to it; unset when there is none.
         public var caption: String?
-        /// As exactly as the author lets others know it.
+        /// Degrees, -90 to 90; as exactly as the author lets others know it.
         public var latitude: Double
-        /// `longitude`.
+        /// Degrees, -180 to 180; as exactly as `latitude`.
         public var longitude: Double
-        /// `exact`, `100m` or `1km`.
+        /// How exactly others see the position: `exact`, `100m` or `1km`.
         public var precision: String
         /// Six characters, of the position above.
         public var geohash: String
-        /// `captured_at`.
+        /// When it was taken, as the client said; when it said nothing, the time of receipt.
         public var capturedAt: Date?
-        /// `posted_at`.
+        /// When the server received it.
         public var postedAt: Date?
-        /// `up`.
+        /// Votes for it.
         public var up: Int64
-        /// `down`.
+        /// Votes against it.
         public var down: Int64
-        /// up − down
+        /// `up` − `down`; below 0 when more are against it.
         public var voteCount: Int64
         /// The reader's own vote, `up` or `down`; unset without one.
         public var myVote: String?
@@ -126,9 +126,9 @@ extension Media {
         public var hidden: Bool
         /// A large city near the position above; unset far from all.
         public var city: String?
-        /// In English; unset at sea.
+        /// The country of the position, in English; unset at sea.
         public var country: String?
-        /// ISO 3166-1, two letters.
+        /// The same as ISO 3166-1, two letters; unset at sea.
         public var countryCode: String?
         /// Of a video, signed, valid for 24 h. It answers ranges and plays while it loads.
         public var videoURL: String?
@@ -234,23 +234,24 @@ extension Media {
 
     /// At most one of `bbox`, `lat` with `lon` and `radius`, and `geohash`; without any the whole earth.
     public struct ListPostsRequest: Codable, Hashable, Sendable {
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
         /// Posts on a page: 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+        /// Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+        /// was moved around the earth; a width of 360 or more is all of them.
         public var bbox: String?
-        /// Centre of a circle, degrees; all three or none.
+        /// Latitude of the centre of a circle, degrees; with `lon` and `radius`, or none of the three.
         public var lat: Double?
-        /// `lon`.
+        /// Longitude of that centre, degrees.
         public var lon: Double?
-        /// Metres, up to 1,000,000.
+        /// Of that circle in metres, up to 1,000,000.
         public var radius: Double?
         /// 1 to 6 characters: the posts of the cell.
         public var geohash: String?
         /// Only posts received after this.
         public var since: Date?
-        /// Only posts of this user.
+        /// Only posts of this user: an id.
         public var author: UserID?
         /// Only the reader's own, hidden ones too. Not for guests.
         public var mine: Bool?
@@ -312,9 +313,9 @@ extension Media {
 
     /// `streaksnap.media.v1.ListPostsReply`.
     public struct ListPostsReply: Codable, Hashable, Sendable {
-        /// `posts`.
+        /// In the order that `sort` says.
         public var posts: [Media.Post]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -340,7 +341,7 @@ extension Media {
 
     /// `streaksnap.media.v1.GetPostRequest`.
     public struct GetPostRequest: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// Which post: an id from GET /api/posts.
         public var postID: PostID
 
         /// The given fields set, the others unset.
@@ -363,7 +364,7 @@ extension Media {
 
     /// `streaksnap.media.v1.GetPostReply`.
     public struct GetPostReply: Codable, Hashable, Sendable {
-        /// `post`.
+        /// The post as the caller sees it.
         public var post: Media.Post
 
         /// The given fields set, the others unset.
@@ -386,7 +387,7 @@ extension Media {
 
     /// `streaksnap.media.v1.DeletePostRequest`.
     public struct DeletePostRequest: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// Which post: an id from GET /api/posts.
         public var postID: PostID
 
         /// The given fields set, the others unset.
@@ -409,7 +410,7 @@ extension Media {
 
     /// `streaksnap.media.v1.DeletePostReply`.
     public struct DeletePostReply: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// The post that is deleted.
         public var postID: PostID
 
         /// The given fields set, the others unset.
@@ -432,9 +433,9 @@ extension Media {
 
     /// `streaksnap.media.v1.VotePostRequest`.
     public struct VotePostRequest: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// Which post: an id from GET /api/posts.
         public var postID: PostID
-        /// `vote`.
+        /// The vote that the caller has from now on.
         public var vote: String
 
         /// The given fields set, the others unset.
@@ -460,7 +461,7 @@ extension Media {
 
     /// `streaksnap.media.v1.RemovePostVoteRequest`.
     public struct RemovePostVoteRequest: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// Which post: an id from GET /api/posts.
         public var postID: PostID
 
         /// The given fields set, the others unset.
@@ -483,15 +484,15 @@ extension Media {
 
     /// A post's votes with the reader's own.
     public struct VoteReply: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// The post that the votes are on.
         public var postID: PostID
         /// `up` or `down`; unset without a vote.
         public var myVote: String?
-        /// `up`.
+        /// Votes for it.
         public var up: Int64
-        /// `down`.
+        /// Votes against it.
         public var down: Int64
-        /// up − down
+        /// `up` − `down`; below 0 when more are against it.
         public var voteCount: Int64
 
         /// The given fields set, the others unset.
@@ -542,7 +543,7 @@ extension Media {
 
     /// `streaksnap.media.v1.SaveCityRequest`.
     public struct SaveCityRequest: Codable, Hashable, Sendable {
-        /// `name`.
+        /// What the city is called, at most 100 characters.
         public var name: String
         /// Degrees, -90 to 90. Required.
         public var latitude: Double?
@@ -575,7 +576,7 @@ extension Media {
 
     /// `streaksnap.media.v1.RemoveCityRequest`.
     public struct RemoveCityRequest: Codable, Hashable, Sendable {
-        /// `name`.
+        /// The name of the city to take out, whatever its case.
         public var name: String
 
         /// The given fields set, the others unset.
@@ -598,7 +599,7 @@ extension Media {
 
     /// `streaksnap.media.v1.SetFavoriteCityRequest`.
     public struct SetFavoriteCityRequest: Codable, Hashable, Sendable {
-        /// `name`.
+        /// What the city is called, at most 100 characters.
         public var name: String
         /// Degrees, -90 to 90. Required.
         public var latitude: Double?
@@ -647,9 +648,9 @@ extension Media {
 
     /// `streaksnap.media.v1.SavedCitiesReply`.
     public struct SavedCitiesReply: Codable, Hashable, Sendable {
-        /// At most ten, newest first.
+        /// Cities that the user has searched for, newest first; at most ten.
         public var recent: [Media.SavedCity]
-        /// Unset without one.
+        /// The city that the user prefers; unset without one.
         public var favorite: Media.SavedCity?
 
         /// The given fields set, the others unset.
@@ -675,11 +676,11 @@ extension Media {
 
     /// `streaksnap.media.v1.SavedCity`.
     public struct SavedCity: Codable, Hashable, Sendable {
-        /// `name`.
+        /// What the city is called, as it was saved.
         public var name: String
-        /// `latitude`.
+        /// Degrees, -90 to 90.
         public var latitude: Double
-        /// `longitude`.
+        /// Degrees, -180 to 180.
         public var longitude: Double
 
         /// The given fields set, the others unset.
@@ -708,7 +709,8 @@ extension Media {
 
     /// `streaksnap.media.v1.ListClustersRequest`.
     public struct ListClustersRequest: Codable, Hashable, Sendable {
-        /// Degrees west,south,east,north. West may be greater than east: over the antimeridian.
+        /// Degrees west,south,east,north. West may be greater than east: over the antimeridian. Longitudes may lie beyond ±180, as those of a map that
+        /// was moved around the earth; a width of 360 or more is all of them.
         public var bbox: String
         /// 0 to 24, whole or not: 256 × 2^zoom pixels for the whole equator. 11 when absent.
         public var zoom: Double?
@@ -736,9 +738,9 @@ extension Media {
 
     /// `streaksnap.media.v1.ListClustersReply`.
     public struct ListClustersReply: Codable, Hashable, Sendable {
-        /// `clusters`.
+        /// What to draw.
         public var clusters: [Media.Cluster]
-        /// `clusters` or `tiles`.
+        /// What the circles are: `clusters`, or `tiles` of a fixed grid.
         public var form: String
 
         /// The given fields set, the others unset.
@@ -766,13 +768,13 @@ extension Media {
     public struct Cluster: Codable, Hashable, Sendable {
         /// The same as long as its members are; of a tile, the same for good.
         public var id: String
-        /// `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
+        /// What it is: `large` (a circle), `small` or `single`; `tile` in the form `tiles`.
         public var kind: String
-        /// `center`.
+        /// Where to draw it.
         public var center: Media.GeoPoint
-        /// Metres; 0 for a single.
+        /// Of the circle in metres; 0 for a single.
         public var radius: Double
-        /// `count`.
+        /// How many posts it stands for.
         public var count: Int64
         /// All posts of the cluster; none for a tile.
         public var members: [PostID]
@@ -817,9 +819,9 @@ extension Media {
 
     /// `streaksnap.media.v1.GeoPoint`.
     public struct GeoPoint: Codable, Hashable, Sendable {
-        /// `latitude`.
+        /// Degrees, -90 to 90.
         public var latitude: Double
-        /// `longitude`.
+        /// Degrees, -180 to 180.
         public var longitude: Double
 
         /// The given fields set, the others unset.
@@ -845,7 +847,7 @@ extension Media {
 
     /// `streaksnap.media.v1.DownloadPostRequest`.
     public struct DownloadPostRequest: Codable, Hashable, Sendable {
-        /// `post_id`.
+        /// Which post: an id from GET /api/posts.
         public var postID: PostID
 
         /// The given fields set, the others unset.
@@ -868,11 +870,11 @@ extension Media {
 
     /// `streaksnap.media.v1.PresignPostRequest`.
     public struct PresignPostRequest: Codable, Hashable, Sendable {
-        /// Bytes: at most 10 MB of a photo, 100 MB of a video.
+        /// How many bytes it has: at most 10 MB of a photo, 100 MB of a video.
         public var size: Int64
-        /// `type`.
+        /// The file's media type.
         public var type: String
-        /// Of the bytes, in hex.
+        /// SHA-256 of the bytes, lower-case hex.
         public var sha256: String
         /// Of the post that the file is for, made by the client; CreatePost may name it too.
         public var postID: PostID?
@@ -906,7 +908,7 @@ extension Media {
 
     /// `streaksnap.media.v1.PresignPostReply`.
     public struct PresignPostReply: Codable, Hashable, Sendable {
-        /// `upload_id`.
+        /// Names the upload: send it to POST /api/posts when the bytes are sent.
         public var uploadID: UploadID
         /// Where to send the bytes to, by PUT.
         public var url: String
@@ -944,9 +946,9 @@ extension Media {
 
     /// A header of a request.
     public struct UploadHeader: Codable, Hashable, Sendable {
-        /// `name`.
+        /// The header's name.
         public var name: String
-        /// `value`.
+        /// What it must be.
         public var value: String
 
         /// The given fields set, the others unset.

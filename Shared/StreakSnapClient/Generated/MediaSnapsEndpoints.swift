@@ -12,5 +12,8 @@ extension Media {
         /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended; while
         /// either blocks the other, one's own only.
         public static let getSnapHistory = Endpoint<Media.GetSnapHistoryRequest, Media.GetSnapHistoryReply>(Route(name: "Snaps.GetSnapHistory", verb: "GET", path: "/api/photos/history/{streak_id}", auth: .user))
+        /// Deletes a snap of the caller's own: picture, caption and the links to them are gone at once, for its author too. The date stays counted, and
+        /// what it has opened stays open (PH-4). A report that was made of it keeps its copy for moderators. A repeat changes nothing.
+        public static let deleteSnap = Endpoint<Media.DeleteSnapRequest, Media.DeleteSnapReply>(Route(name: "Snaps.DeleteSnap", verb: "DELETE", path: "/api/photos/{photo_id}", auth: .user))
     }
 }

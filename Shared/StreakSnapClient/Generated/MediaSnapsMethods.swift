@@ -12,14 +12,14 @@ extension Media {
         /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
         ///
         /// - Parameters:
-        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+        ///   - photo: JPEG, PNG, WebP or HEIC, at most 10 MB and 56 megapixels; decided from the bytes.
         ///   - progress: Called as bytes are sent.
         ///   - streakIDs: Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
-        ///   - caption: `caption`.
+        ///   - caption: What to write to it, at most 200 characters; nothing when absent.
         ///   - capturedAt: When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
         ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
         ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
-        ///   - promptID: `prompt_id`.
+        ///   - promptID: The prompt that it answers, as GET /api/prompts/today names it: a built-in one, or one of the streak's own (`custom-1` …).
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_POSTED`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `NOT_FOUND`, `NO_ACTIVE_STREAKS`, `OUTSIDE_SNAP_WINDOW`, `SNAP_REFUSED`, `STREAK_NOT_ACTIVE`, `TERMS_NOT_ACCEPTED`, `UNSUPPORTED_IMAGE_TYPE`.
         @discardableResult
@@ -56,8 +56,8 @@ extension Media {
         /// either blocks the other, one's own only.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
-        ///   - cursor: `cursor`.
+        ///   - streakID: Which streak with a friend; also one that is broken or has ended.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - limit: Dates on a page: 30 when absent; above 100 is taken as 100.
         ///   - page: Instead of a cursor, for older clients: the first page is 1. A cursor stays right while snaps come; a page number may repeat a date.
         ///   - options: Deadline, retries and idempotency key.
@@ -89,6 +89,24 @@ extension Media {
         /// The entries of all pages of ``getSnapHistory``.
         public func getSnapHistoryAll(streakID: StreakID, limit: Int = 0, options: CallOptions = .standard) -> PageEntries<Media.GetSnapHistoryReply, Media.SnapDay> {
             PageEntries(getSnapHistoryPages(streakID: streakID, limit: limit, options: options)) { $0.days }
+        }
+
+        /// Deletes a snap of the caller's own: picture, caption and the links to them are gone at once, for its author too. The date stays counted, and
+        /// what it has opened stays open (PH-4). A report that was made of it keeps its copy for moderators. A repeat changes nothing.
+        ///
+        /// - Parameters:
+        ///   - photoID: Which photo of the caller's: the `id` of the snap.
+        ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
+        @discardableResult
+        public func deleteSnap(
+            photoID: SnapID,
+            options: CallOptions = .standard
+        ) async throws -> Media.DeleteSnapReply {
+            try await client.call(
+                Media.SnapsEndpoints.deleteSnap,
+                Media.DeleteSnapRequest(photoID: photoID), options: options
+            )
         }
     }
 }

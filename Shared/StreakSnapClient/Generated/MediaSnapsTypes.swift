@@ -7,13 +7,13 @@ extension Media {
     public struct UploadSnapRequest: Codable, Hashable, Sendable {
         /// Streak ids: repeated, comma-separated, or `all`: those that were active on the date that `captured_at` names. Where that is none, those that are now.
         public var streakIDs: [String]
-        /// `caption`.
+        /// What to write to it, at most 200 characters; nothing when absent.
         public var caption: String?
         /// When the photo was taken, by the client's clock. The date that it names by the person's zone counts if it
         /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
         /// 48 hours, is not believed: see `captured_at_ignored` (SD-2).
         public var capturedAt: Date?
-        /// `prompt_id`.
+        /// The prompt that it answers, as GET /api/prompts/today names it: a built-in one, or one of the streak's own (`custom-1` …).
         public var promptID: String?
 
         /// The given fields set, the others unset.
@@ -45,7 +45,7 @@ extension Media {
 
     /// `streaksnap.media.v1.UploadSnapReply`.
     public struct UploadSnapReply: Codable, Hashable, Sendable {
-        /// `snap`.
+        /// The photo as it is stored.
         public var snap: Media.Snap
         /// One per streak that was asked for.
         public var streaks: [Media.SnapOutcome]
@@ -84,29 +84,31 @@ extension Media {
 
     /// `streaksnap.media.v1.Snap`.
     public struct Snap: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the photo in the other routes.
         public var id: SnapID
-        /// `user_id`.
+        /// Its author.
         public var userID: UserID
-        /// Signed, valid for 24 h.
+        /// The photo, at most 2048 px on its longer side; signed, valid for 24 h.
         public var photoURL: String
-        /// `thumbnail_url`.
+        /// 300 × 300 px; signed, valid for 24 h.
         public var thumbnailURL: String
-        /// `width`.
+        /// Of the photo behind `photo_url`, in pixels.
         public var width: Int
-        /// `height`.
+        /// Of the photo behind `photo_url`, in pixels.
         public var height: Int
-        /// `caption`.
+        /// What its author wrote to it; unset when there is none.
         public var caption: String?
-        /// `captured_at`.
+        /// When it was taken by the client's clock, as far as that is believed; never after `posted_at`.
         public var capturedAt: Date?
-        /// `posted_at`.
+        /// When the server received it.
         public var postedAt: Date?
         /// Captured inside the window, give or take 30 min (PW-3).
         public var onTime: Bool
+        /// The prompt that it answers; unset when its author named none.
+        public var promptID: String?
 
         /// The given fields set, the others unset.
-        public init(id: SnapID, userID: UserID, photoURL: String = "", thumbnailURL: String = "", width: Int = 0, height: Int = 0, caption: String? = nil, capturedAt: Date? = nil, postedAt: Date? = nil, onTime: Bool = false) {
+        public init(id: SnapID, userID: UserID, photoURL: String = "", thumbnailURL: String = "", width: Int = 0, height: Int = 0, caption: String? = nil, capturedAt: Date? = nil, postedAt: Date? = nil, onTime: Bool = false, promptID: String? = nil) {
             self.id = id
             self.userID = userID
             self.photoURL = photoURL
@@ -117,6 +119,7 @@ extension Media {
             self.capturedAt = capturedAt
             self.postedAt = postedAt
             self.onTime = onTime
+            self.promptID = promptID
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -132,6 +135,7 @@ extension Media {
             self.capturedAt = try json.optional("captured_at")
             self.postedAt = try json.optional("posted_at")
             self.onTime = try json.value("on_time", or: false)
+            self.promptID = try json.optional("prompt_id")
         }
 
         /// Writes JSON without what is unset.
@@ -147,24 +151,25 @@ extension Media {
             try json.put("captured_at", capturedAt)
             try json.put("posted_at", postedAt)
             try json.put("on_time", onTime)
+            try json.put("prompt_id", promptID)
         }
     }
 
     /// `streaksnap.media.v1.SnapOutcome`.
     public struct SnapOutcome: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// The streak that was asked for.
         public var streakID: StreakID
-        /// `accepted`.
+        /// Whether the photo counts for it. When false, `reason` says why not.
         public var accepted: Bool
         /// ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER; unset when accepted.
         public var reason: String?
         /// The author's date it counts for, YYYY-MM-DD.
         public var date: CalendarDate?
-        /// `date_completed`.
+        /// Whether both have posted for `date` now.
         public var dateCompleted: Bool
-        /// `current_count`.
+        /// The streak's count right after it.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that the streak ever had.
         public var longestCount: Int
 
         /// The given fields set, the others unset.
@@ -244,15 +249,15 @@ extension Media {
 
     /// One active streak today.
     public struct FeedItem: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Names the streak: GET /api/streaks/{streak_id} shows it.
         public var streakID: StreakID
-        /// `friend`.
+        /// The other member.
         public var friend: Common.UserSummary?
-        /// `current_count`.
+        /// Dates in a row that both have posted for.
         public var currentCount: Int
         /// Your own slot: you have not posted for your today yet.
         public var yourTurn: Bool
-        /// The friend has not posted for today yet. Of this, `locked` and `friend_snap` exactly one says something.
+        /// The friend has not posted for today yet. Of this, `locked`, `friend_snap` and `friend_snap_deleted` exactly one says something.
         public var waitingOnFriend: Bool
         /// The friend has posted for today, and you may see none of it yet: you have not posted for that date, and it is not over (PH-4).
         public var locked: Bool
@@ -261,11 +266,15 @@ extension Media {
         public var friendSnap: Media.Snap?
         /// Your snap of your own today.
         public var yourSnap: Media.Snap?
-        /// `deadline_at`.
+        /// When the earliest date that is still open will be settled.
         public var deadlineAt: Date?
+        /// You have deleted your snap of your own today: the date is counted, and it is not your turn.
+        public var yourSnapDeleted: Bool
+        /// The friend has posted for today and deleted it.
+        public var friendSnapDeleted: Bool
 
         /// The given fields set, the others unset.
-        public init(streakID: StreakID, friend: Common.UserSummary? = nil, currentCount: Int = 0, yourTurn: Bool = false, waitingOnFriend: Bool = false, locked: Bool = false, friendSnap: Media.Snap? = nil, yourSnap: Media.Snap? = nil, deadlineAt: Date? = nil) {
+        public init(streakID: StreakID, friend: Common.UserSummary? = nil, currentCount: Int = 0, yourTurn: Bool = false, waitingOnFriend: Bool = false, locked: Bool = false, friendSnap: Media.Snap? = nil, yourSnap: Media.Snap? = nil, deadlineAt: Date? = nil, yourSnapDeleted: Bool = false, friendSnapDeleted: Bool = false) {
             self.streakID = streakID
             self.friend = friend
             self.currentCount = currentCount
@@ -275,6 +284,8 @@ extension Media {
             self.friendSnap = friendSnap
             self.yourSnap = yourSnap
             self.deadlineAt = deadlineAt
+            self.yourSnapDeleted = yourSnapDeleted
+            self.friendSnapDeleted = friendSnapDeleted
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -289,6 +300,8 @@ extension Media {
             self.friendSnap = try json.optional("friend_snap")
             self.yourSnap = try json.optional("your_snap")
             self.deadlineAt = try json.optional("deadline_at")
+            self.yourSnapDeleted = try json.value("your_snap_deleted", or: false)
+            self.friendSnapDeleted = try json.value("friend_snap_deleted", or: false)
         }
 
         /// Writes JSON without what is unset.
@@ -303,14 +316,16 @@ extension Media {
             try json.put("friend_snap", friendSnap)
             try json.put("your_snap", yourSnap)
             try json.put("deadline_at", deadlineAt)
+            try json.put("your_snap_deleted", yourSnapDeleted)
+            try json.put("friend_snap_deleted", friendSnapDeleted)
         }
     }
 
     /// `streaksnap.media.v1.GetSnapHistoryRequest`.
     public struct GetSnapHistoryRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak with a friend; also one that is broken or has ended.
         public var streakID: StreakID
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
         /// Dates on a page: 30 when absent; above 100 is taken as 100.
         public var limit: Int
@@ -348,7 +363,7 @@ extension Media {
     public struct GetSnapHistoryReply: Codable, Hashable, Sendable {
         /// Newest date first; only dates with a snap.
         public var days: [Media.SnapDay]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -382,13 +397,19 @@ extension Media {
         public var friendSnap: Media.Snap?
         /// The friend has posted; you have not, and the date is not over for the streak (PH-4).
         public var locked: Bool
+        /// You have posted for it and deleted it.
+        public var yourSnapDeleted: Bool
+        /// The friend has posted for it and deleted it.
+        public var friendSnapDeleted: Bool
 
         /// The given fields set, the others unset.
-        public init(date: CalendarDate, yourSnap: Media.Snap? = nil, friendSnap: Media.Snap? = nil, locked: Bool = false) {
+        public init(date: CalendarDate, yourSnap: Media.Snap? = nil, friendSnap: Media.Snap? = nil, locked: Bool = false, yourSnapDeleted: Bool = false, friendSnapDeleted: Bool = false) {
             self.date = date
             self.yourSnap = yourSnap
             self.friendSnap = friendSnap
             self.locked = locked
+            self.yourSnapDeleted = yourSnapDeleted
+            self.friendSnapDeleted = friendSnapDeleted
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -398,6 +419,8 @@ extension Media {
             self.yourSnap = try json.optional("your_snap")
             self.friendSnap = try json.optional("friend_snap")
             self.locked = try json.value("locked", or: false)
+            self.yourSnapDeleted = try json.value("your_snap_deleted", or: false)
+            self.friendSnapDeleted = try json.value("friend_snap_deleted", or: false)
         }
 
         /// Writes JSON without what is unset.
@@ -407,6 +430,59 @@ extension Media {
             try json.put("your_snap", yourSnap)
             try json.put("friend_snap", friendSnap)
             try json.put("locked", locked)
+            try json.put("your_snap_deleted", yourSnapDeleted)
+            try json.put("friend_snap_deleted", friendSnapDeleted)
+        }
+    }
+
+    /// `streaksnap.media.v1.DeleteSnapRequest`.
+    public struct DeleteSnapRequest: Codable, Hashable, Sendable {
+        /// Which photo of the caller's: the `id` of the snap.
+        public var photoID: SnapID
+
+        /// The given fields set, the others unset.
+        public init(photoID: SnapID) {
+            self.photoID = photoID
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.photoID = try json.value("photo_id")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("photo_id", photoID)
+        }
+    }
+
+    /// `streaksnap.media.v1.DeleteSnapReply`.
+    public struct DeleteSnapReply: Codable, Hashable, Sendable {
+        /// The photo that is deleted.
+        public var photoID: SnapID
+        /// When it was deleted first.
+        public var deletedAt: Date?
+
+        /// The given fields set, the others unset.
+        public init(photoID: SnapID, deletedAt: Date? = nil) {
+            self.photoID = photoID
+            self.deletedAt = deletedAt
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.photoID = try json.value("photo_id")
+            self.deletedAt = try json.optional("deleted_at")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("photo_id", photoID)
+            try json.put("deleted_at", deletedAt)
         }
     }
 }

@@ -55,10 +55,10 @@ extension StreakSnap {
     public var places: Media.PlacesMethods { Media.PlacesMethods(self) }
     /// The daily snaps, the feed and the history made from them (PH-1 to PH-6).
     public var snaps: Media.SnapsMethods { Media.SnapsMethods(self) }
-    /// What an open app is sent at once.
-    public var live: Notifications.LiveMethods { Notifications.LiveMethods(self) }
     /// The in-app notification log.
     public var notifications: Notifications.NotificationsMethods { Notifications.NotificationsMethods(self) }
+    /// What an open app is sent at once.
+    public var live: Notifications.LiveMethods { Notifications.LiveMethods(self) }
     /// Devices, what is pushed to them, and when (NO-2, NO-3).
     public var push: Notifications.PushMethods { Notifications.PushMethods(self) }
     /// Circles: named groups of users with a streak of their own (SO-10). For users who are not in it, a circle does not exist.
@@ -113,7 +113,7 @@ extension AdminMethods {
     public var store: Billing.StoreAdminMethods { Billing.StoreAdminMethods(client) }
     /// Blocks, reports and moderation (SO-7 to SO-9).
     public var safety: Social.SafetyAdminMethods { Social.SafetyAdminMethods(client) }
-    /// Figures about the streaks of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
+    /// Figures about the streaks of friends, of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
     public var analytics: Streaks.AnalyticsAdminMethods { Streaks.AnalyticsAdminMethods(client) }
     /// Why a streak stands where it stands, for administrators: its ledger date by date, with the verdict of the same fold that the product
     /// shows. Each reading is an entry of the audit log.

@@ -10,9 +10,8 @@ extension Notifications {
 
         /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
         /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-        /// `notification` {notification_id, type, streak_id, friendship_id}: there is an entry more in the log. `streak` {streak_id, status, count}:
-        /// a streak has changed; status is `active`, `broken` or `ended`, count is null where it is as before. `unread_count` {unread_count}.
-        /// `reset` {}: events are missing, read the lists again; every stream without a known Last-Event-ID begins with it.
+        /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
+        /// is in the API's description.
         ///
         /// The stream resumes by itself where it was, until the loop over it ends or its task is cancelled.
         public func watch() -> ServerEvents { client.events(from: Notifications.LiveEndpoints.watch) }

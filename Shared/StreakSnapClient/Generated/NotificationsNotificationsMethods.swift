@@ -12,8 +12,8 @@ extension Notifications {
         /// `locale`, else in the language of this session's device, else of the device registered last, else in English.
         ///
         /// - Parameters:
-        ///   - limit: `limit`.
-        ///   - cursor: `cursor`.
+        ///   - limit: 50 when absent; above 100 is taken as 100.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - page: Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
         ///     some.
         ///   - type: Only notifications of this kind.
@@ -68,8 +68,8 @@ extension Notifications {
         /// One notification of the user (NO-4).
         ///
         /// - Parameters:
-        ///   - notificationID: `notification_id`.
-        ///   - locale: `locale`.
+        ///   - notificationID: Which notification: an id from GET /api/notifications.
+        ///   - locale: Language of the texts, a BCP 47 tag; English and German are known.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -87,8 +87,8 @@ extension Notifications {
         /// Marks several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for nothing.
         ///
         /// - Parameters:
-        ///   - ids: `ids`.
-        ///   - all: `all`.
+        ///   - ids: In JSON also the text "all" in place of the list.
+        ///   - all: The same as "all" for `ids`.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func markRead(
@@ -105,7 +105,7 @@ extension Notifications {
         /// Marks one notification of the user as read (NO-4).
         ///
         /// - Parameters:
-        ///   - notificationID: `notification_id`.
+        ///   - notificationID: Which notification: an id from GET /api/notifications.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -136,7 +136,7 @@ extension Notifications {
         /// Deletes one notification of the user, and what of it has not been pushed yet (NO-4).
         ///
         /// - Parameters:
-        ///   - notificationID: `notification_id`.
+        ///   - notificationID: Which notification: an id from GET /api/notifications.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

@@ -97,9 +97,9 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.ListRequest`.
     public struct ListRequest: Codable, Hashable, Sendable {
-        /// `limit`.
+        /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
         /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
         /// some.
@@ -146,11 +146,11 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.ListReply`.
     public struct ListReply: Codable, Hashable, Sendable {
-        /// `notifications`.
+        /// The newest first.
         public var notifications: [Notifications.NotificationItem]
         /// Of all notifications of the user, whatever the filters.
         public var unreadCount: Int
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -179,23 +179,23 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.NotificationItem`.
     public struct NotificationItem: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the notification in the other routes.
         public var id: NotificationID
-        /// `type`.
+        /// What it is about.
         public var type: Notifications.Kind
-        /// At most 100 characters.
+        /// One line to show, at most 100 characters.
         public var title: String
-        /// At most 300 characters.
+        /// The text below it, at most 300 characters.
         public var body: String
         /// The user who caused it; unset when none did.
         public var actorID: UserID?
         /// The streak that it is about; of a freeze, the user's own.
         public var streakID: StreakID?
-        /// `friendship_id`.
+        /// The friendship, or the request for one, that it is about; unset when it is about none.
         public var friendshipID: FriendshipID?
-        /// `created_at`.
+        /// When it was written.
         public var createdAt: Date?
-        /// Unset while unread.
+        /// When the user read it; unset while unread.
         public var readAt: Date?
         /// The user who caused it, with the present name and picture; unset when none did, or when that user may not be seen any more.
         public var actor: Common.UserSummary?
@@ -288,7 +288,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.UnreadCountReply`.
     public struct UnreadCountReply: Codable, Hashable, Sendable {
-        /// `unread_count`.
+        /// How many of the user's notifications are unread now.
         public var unreadCount: Int
 
         /// The given fields set, the others unset.
@@ -311,9 +311,9 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.GetRequest`.
     public struct GetRequest: Codable, Hashable, Sendable {
-        /// `notification_id`.
+        /// Which notification: an id from GET /api/notifications.
         public var notificationID: NotificationID
-        /// `locale`.
+        /// Language of the texts, a BCP 47 tag; English and German are known.
         public var locale: String
 
         /// The given fields set, the others unset.
@@ -339,9 +339,9 @@ extension Notifications {
 
     /// Either `ids` or `all`.
     public struct MarkReadRequest: Codable, Hashable, Sendable {
-        /// `ids`.
+        /// In JSON also the text "all" in place of the list.
         public var ids: [NotificationID]
-        /// `all`.
+        /// The same as "all" for `ids`.
         public var all: Bool
 
         /// The given fields set, the others unset.
@@ -367,7 +367,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.MarkOneReadRequest`.
     public struct MarkOneReadRequest: Codable, Hashable, Sendable {
-        /// `notification_id`.
+        /// Which notification: an id from GET /api/notifications.
         public var notificationID: NotificationID
 
         /// The given fields set, the others unset.
@@ -392,7 +392,7 @@ extension Notifications {
     public struct MarkReadReply: Codable, Hashable, Sendable {
         /// How many were unread until now.
         public var marked: Int
-        /// `unread_count`.
+        /// How many of the user's notifications are unread now.
         public var unreadCount: Int
 
         /// The given fields set, the others unset.
@@ -434,7 +434,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.DeleteRequest`.
     public struct DeleteRequest: Codable, Hashable, Sendable {
-        /// `notification_id`.
+        /// Which notification: an id from GET /api/notifications.
         public var notificationID: NotificationID
 
         /// The given fields set, the others unset.
@@ -457,7 +457,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.DeleteReply`.
     public struct DeleteReply: Codable, Hashable, Sendable {
-        /// `unread_count`.
+        /// How many of the user's notifications are unread now.
         public var unreadCount: Int
 
         /// The given fields set, the others unset.

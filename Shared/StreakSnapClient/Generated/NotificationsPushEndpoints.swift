@@ -13,7 +13,8 @@ extension Notifications {
         public static let getPreferences = Endpoint<Notifications.GetPreferencesRequest, Notifications.Preferences>(Route(name: "Push.GetPreferences", verb: "GET", path: "/api/users/me/notification-preferences", auth: .user))
         /// Changes what is given, and leaves the rest.
         public static let updatePreferences = Endpoint<Notifications.UpdatePreferencesRequest, Notifications.Preferences>(Route(name: "Push.UpdatePreferences", verb: "PUT", path: "/api/users/me/notification-preferences", body: .all, auth: .user))
-        /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch, quiet hours or limit holds it back.
+        /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch and no quiet hours hold it back; five an
+        /// hour are sent.
         public static let sendTest = Endpoint<Notifications.SendTestRequest, Notifications.SendTestReply>(Route(name: "Push.SendTest", verb: "POST", path: "/api/notifications/test", auth: .user))
     }
 }

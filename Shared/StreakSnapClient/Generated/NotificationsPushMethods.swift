@@ -11,9 +11,9 @@ extension Notifications {
         /// The device of this session gets the user's pushes from now on; a token that another user had moves to this one.
         ///
         /// - Parameters:
-        ///   - pushToken: An Expo push token.
-        ///   - platform: `platform`.
-        ///   - appVersion: `app_version`.
+        ///   - pushToken: What Expo gave the app: a push token of this device.
+        ///   - platform: What the device runs.
+        ///   - appVersion: The app's version, at most 40 characters; nothing is decided by it.
         ///   - locale: A BCP 47 tag: the language of pushes to this device; English unless it is one that is known (German).
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_PUSH_TOKEN`.
@@ -64,20 +64,20 @@ extension Notifications {
         /// Changes what is given, and leaves the rest.
         ///
         /// - Parameters:
-        ///   - windowAlerts: `window_alerts`.
-        ///   - windowClosing: `window_closing`.
-        ///   - streakAtRisk: `streak_at_risk`.
-        ///   - streakBroken: `streak_broken`.
-        ///   - friendPosted: `friend_posted`.
-        ///   - milestone: `milestone`.
-        ///   - friendRequests: `friend_requests`.
-        ///   - nudges: `nudges`.
-        ///   - quietHours: `quiet_hours`.
-        ///   - quietStartHour: The start must differ from the end.
-        ///   - quietEndHour: `quiet_end_hour`.
-        ///   - enabled: `enabled`.
-        ///   - habitReminders: `habit_reminders`.
-        ///   - motivation: `motivation`.
+        ///   - windowAlerts: Whether to push that the snap window opens. Unchanged when absent.
+        ///   - windowClosing: Whether to push that the snap window closes soon. Unchanged when absent.
+        ///   - streakAtRisk: Whether to push that a streak is about to break, and reminders of streaks. Unchanged when absent.
+        ///   - streakBroken: Whether to push that a streak broke, or was saved. Unchanged when absent.
+        ///   - friendPosted: Whether to push that a friend has posted. Unchanged when absent.
+        ///   - milestone: Whether to push that a streak has reached a milestone. Unchanged when absent.
+        ///   - friendRequests: Whether to push friend requests, and those that were accepted. Unchanged when absent.
+        ///   - nudges: Whether to push that a friend reminds the user to post. Unchanged when absent.
+        ///   - quietHours: Whether there are quiet hours. Unchanged when absent.
+        ///   - quietStartHour: The local hour at which quiet hours begin, 0 to 23; it must differ from the end. Unchanged when absent.
+        ///   - quietEndHour: The local hour at which they end, 0 to 23. Unchanged when absent.
+        ///   - enabled: Whether to push at all; the other switches keep their values. Unchanged when absent.
+        ///   - habitReminders: Whether to push the reminders that the user set for habits. Unchanged when absent.
+        ///   - motivation: Whether to push a word of encouragement, once a day at most. Unchanged when absent.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func updatePreferences(
@@ -103,7 +103,8 @@ extension Notifications {
             )
         }
 
-        /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch, quiet hours or limit holds it back.
+        /// Writes a notification and pushes it to the user's devices, to see whether pushes arrive. No switch and no quiet hours hold it back; five an
+        /// hour are sent.
         ///
         /// - Parameters:
         ///   - options: Deadline, retries and idempotency key.

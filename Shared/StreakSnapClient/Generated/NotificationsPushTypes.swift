@@ -20,11 +20,11 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.RegisterDeviceRequest`.
     public struct RegisterDeviceRequest: Codable, Hashable, Sendable {
-        /// An Expo push token.
+        /// What Expo gave the app: a push token of this device.
         public var pushToken: String
-        /// `platform`.
+        /// What the device runs.
         public var platform: Notifications.Platform
-        /// `app_version`.
+        /// The app's version, at most 40 characters; nothing is decided by it.
         public var appVersion: String
         /// A BCP 47 tag: the language of pushes to this device; English unless it is one that is known (German).
         public var locale: String
@@ -104,7 +104,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.RemoveDeviceReply`.
     public struct RemoveDeviceReply: Codable, Hashable, Sendable {
-        /// `removed`.
+        /// How many devices of the user get no pushes any more.
         public var removed: Int
 
         /// The given fields set, the others unset.
@@ -151,19 +151,19 @@ extension Notifications {
         public var streakAtRisk: Bool
         /// A streak broke, or was saved.
         public var streakBroken: Bool
-        /// `friend_posted`.
+        /// A friend has posted.
         public var friendPosted: Bool
-        /// `milestone`.
+        /// A streak has reached a milestone.
         public var milestone: Bool
         /// Friend requests, and those that were accepted.
         public var friendRequests: Bool
-        /// `nudges`.
+        /// A friend reminds the user to post.
         public var nudges: Bool
         /// Whether there are quiet hours, in which only `streak_at_risk` is pushed. What can wait comes at their end.
         public var quietHours: Bool
-        /// Local hours, 0 to 23.
+        /// The local hour at which they begin, 0 to 23.
         public var quietStartHour: Int
-        /// `quiet_end_hour`.
+        /// The local hour at which they end, 0 to 23; earlier than the start when they go over midnight.
         public var quietEndHour: Int
         /// All of them; while it is off the others keep their values and say nothing.
         public var enabled: Bool
@@ -231,33 +231,33 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.UpdatePreferencesRequest`.
     public struct UpdatePreferencesRequest: Codable, Hashable, Sendable {
-        /// `window_alerts`.
+        /// Whether to push that the snap window opens. Unchanged when absent.
         public var windowAlerts: Bool?
-        /// `window_closing`.
+        /// Whether to push that the snap window closes soon. Unchanged when absent.
         public var windowClosing: Bool?
-        /// `streak_at_risk`.
+        /// Whether to push that a streak is about to break, and reminders of streaks. Unchanged when absent.
         public var streakAtRisk: Bool?
-        /// `streak_broken`.
+        /// Whether to push that a streak broke, or was saved. Unchanged when absent.
         public var streakBroken: Bool?
-        /// `friend_posted`.
+        /// Whether to push that a friend has posted. Unchanged when absent.
         public var friendPosted: Bool?
-        /// `milestone`.
+        /// Whether to push that a streak has reached a milestone. Unchanged when absent.
         public var milestone: Bool?
-        /// `friend_requests`.
+        /// Whether to push friend requests, and those that were accepted. Unchanged when absent.
         public var friendRequests: Bool?
-        /// `nudges`.
+        /// Whether to push that a friend reminds the user to post. Unchanged when absent.
         public var nudges: Bool?
-        /// `quiet_hours`.
+        /// Whether there are quiet hours. Unchanged when absent.
         public var quietHours: Bool?
-        /// The start must differ from the end.
+        /// The local hour at which quiet hours begin, 0 to 23; it must differ from the end. Unchanged when absent.
         public var quietStartHour: Int?
-        /// `quiet_end_hour`.
+        /// The local hour at which they end, 0 to 23. Unchanged when absent.
         public var quietEndHour: Int?
-        /// `enabled`.
+        /// Whether to push at all; the other switches keep their values. Unchanged when absent.
         public var enabled: Bool?
-        /// `habit_reminders`.
+        /// Whether to push the reminders that the user set for habits. Unchanged when absent.
         public var habitReminders: Bool?
-        /// `motivation`.
+        /// Whether to push a word of encouragement, once a day at most. Unchanged when absent.
         public var motivation: Bool?
 
         /// The given fields set, the others unset.
@@ -335,7 +335,7 @@ extension Notifications {
 
     /// `streaksnap.notifications.v1.SendTestReply`.
     public struct SendTestReply: Codable, Hashable, Sendable {
-        /// `notification_id`.
+        /// The notification that was written.
         public var notificationID: NotificationID
         /// To how many devices it is on its way.
         public var devices: Int

@@ -12,8 +12,8 @@ extension Social {
         /// Creates a circle with the caller as its owner and a first invite. At most 20 circles a person.
         ///
         /// - Parameters:
-        ///   - name: Spaces around it are left out; one line.
-        ///   - description: `description`.
+        ///   - name: What to call it, 1 to 50 characters on one line; spaces around it are left out.
+        ///   - description: What it is about, at most 200 characters; nothing when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `TOO_MANY_CIRCLES`.
         @discardableResult
@@ -32,7 +32,7 @@ extension Social {
         ///
         /// - Parameters:
         ///   - limit: 20 when absent; above 50 is taken as 50.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listCircles(
@@ -64,7 +64,7 @@ extension Social {
         /// One circle of the caller's.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -81,9 +81,9 @@ extension Social {
         /// Renames and describes a circle; owner and admins. Safe to repeat.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
-        ///   - name: Unset: unchanged.
-        ///   - description: Unset: unchanged. Empty: none.
+        ///   - circleID: Which circle: an id from GET /api/circles.
+        ///   - name: What to call it, 1 to 50 characters. Unchanged when absent.
+        ///   - description: What it is about, at most 200 characters; an empty one removes it. Unchanged when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_ALLOWED`, `NOT_FOUND`.
         @discardableResult
@@ -102,7 +102,7 @@ extension Social {
         /// Deletes a circle with its invites and its streak; the owner. Nothing brings it back.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_ALLOWED`, `NOT_FOUND`.
         @discardableResult
@@ -137,7 +137,7 @@ extension Social {
         /// What an invite leads to, before joining. An unknown code and one that is used up, over or revoked are answered alike.
         ///
         /// - Parameters:
-        ///   - code: `code`.
+        ///   - code: The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `INVITE_NOT_VALID`.
         @discardableResult
@@ -155,7 +155,7 @@ extension Social {
         /// members is deleted.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -173,9 +173,9 @@ extension Social {
         /// stay members, so `member_count` of the circle may be higher.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - limit: 50 when absent, and at most.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -209,8 +209,8 @@ extension Social {
         /// Makes a member an admin, or an admin a member; the owner. Safe to repeat.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
-        ///   - userID: `user_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
+        ///   - userID: Which member: the user's id.
         ///   - role: admin or member. Another owner: transfer.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_ALLOWED`, `NOT_FOUND`, `OWNER_KEEPS_ROLE`.
@@ -230,8 +230,8 @@ extension Social {
         /// Removes a member; the owner anyone else, admins members. Oneself: leave.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
-        ///   - userID: `user_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
+        ///   - userID: Which member: the user's id.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CANNOT_REMOVE_SELF`, `NOT_ALLOWED`, `NOT_FOUND`.
         @discardableResult
@@ -249,7 +249,7 @@ extension Social {
         /// Gives the circle to another member; the owner, who becomes an admin. Safe to repeat.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - userID: The member who owns it from now on.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CANNOT_TRANSFER_TO_SELF`, `NOT_ALLOWED`, `NOT_FOUND`.
@@ -268,7 +268,7 @@ extension Social {
         /// Makes a new invite; owner and admins. At most 10 valid ones at a time.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - maxUses: How many users can join by it; 50 when absent.
         ///   - validHours: How long it is valid; 168 (7 days) when absent, 720 (30 days) at most.
         ///   - replace: The others of the circle are revoked with it.
@@ -293,7 +293,7 @@ extension Social {
         /// The invites that are valid, the newest first; owner and admins.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_ALLOWED`, `NOT_FOUND`.
         @discardableResult
@@ -310,8 +310,8 @@ extension Social {
         /// Revokes one invite, or all of a circle; owner and admins. Safe to repeat.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
-        ///   - inviteID: Unset: all of them.
+        ///   - circleID: Which circle: an id from GET /api/circles.
+        ///   - inviteID: Which invite: an id from the circle's list of invites; all of them when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_ALLOWED`, `NOT_FOUND`.
         @discardableResult
@@ -330,7 +330,7 @@ extension Social {
         ///
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
-        ///   - code: `code`.
+        ///   - code: The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
         ///   - lang: The language, a BCP 47 tag; English unless it begins with `de`.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult

@@ -23,21 +23,21 @@ extension Social {
 
     /// A circle as one of its members sees it.
     public struct Circle: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Names the circle in the other routes.
         public var circleID: CircleID
-        /// `name`.
+        /// What the circle is called, 1 to 50 characters.
         public var name: String
-        /// `description`.
+        /// What it is about, at most 200 characters; unset when nothing was written.
         public var description: String?
         /// Members in all, also those who are not in the list of members.
         public var memberCount: Int
-        /// `member_limit`.
+        /// How many members it can have: 50.
         public var memberLimit: Int
-        /// The caller's.
+        /// What the caller may do in it.
         public var yourRole: Social.CircleRole
-        /// `joined_at`.
+        /// When the caller joined it.
         public var joinedAt: Date?
-        /// `created_at`.
+        /// When it was created.
         public var createdAt: Date?
         /// The newest valid invite, for owner and admins; unset for members, in lists, and when there is none.
         public var invite: Social.Invite?
@@ -86,19 +86,19 @@ extension Social {
 
     /// A code by which users join a circle.
     public struct Invite: Codable, Hashable, Sendable {
-        /// `invite_id`.
+        /// Names the invite, to revoke it.
         public var inviteID: CircleInviteID
         /// 10 letters and digits, none of which looks like another. Case and hyphens do not matter.
         public var code: String
         /// Opens the app, or a page that says what to do.
         public var link: String
-        /// `uses`.
+        /// How many users have joined by it.
         public var uses: Int
-        /// `max_uses`.
+        /// How many users can join by it.
         public var maxUses: Int
-        /// `created_at`.
+        /// When it was made.
         public var createdAt: Date?
-        /// `expires_at`.
+        /// Until when it is valid.
         public var expiresAt: Date?
 
         /// The given fields set, the others unset.
@@ -139,9 +139,9 @@ extension Social {
 
     /// `streaksnap.social.v1.CreateCircleRequest`.
     public struct CreateCircleRequest: Codable, Hashable, Sendable {
-        /// Spaces around it are left out; one line.
+        /// What to call it, 1 to 50 characters on one line; spaces around it are left out.
         public var name: String
-        /// `description`.
+        /// What it is about, at most 200 characters; nothing when absent.
         public var description: String?
 
         /// The given fields set, the others unset.
@@ -169,7 +169,7 @@ extension Social {
     public struct ListCirclesRequest: Codable, Hashable, Sendable {
         /// 20 when absent; above 50 is taken as 50.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -195,9 +195,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListCirclesReply`.
     public struct ListCirclesReply: Codable, Hashable, Sendable {
-        /// `circles`.
+        /// The one joined last comes first; without their invites.
         public var circles: [Social.Circle]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -223,7 +223,7 @@ extension Social {
 
     /// `streaksnap.social.v1.GetCircleRequest`.
     public struct GetCircleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -246,11 +246,11 @@ extension Social {
 
     /// `streaksnap.social.v1.UpdateCircleRequest`.
     public struct UpdateCircleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
-        /// Unset: unchanged.
+        /// What to call it, 1 to 50 characters. Unchanged when absent.
         public var name: String?
-        /// Unset: unchanged. Empty: none.
+        /// What it is about, at most 200 characters; an empty one removes it. Unchanged when absent.
         public var description: String?
 
         /// The given fields set, the others unset.
@@ -279,7 +279,7 @@ extension Social {
 
     /// `streaksnap.social.v1.DeleteCircleRequest`.
     public struct DeleteCircleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -302,7 +302,7 @@ extension Social {
 
     /// `streaksnap.social.v1.DeleteCircleReply`.
     public struct DeleteCircleReply: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle that is deleted.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -348,7 +348,7 @@ extension Social {
 
     /// `streaksnap.social.v1.PreviewInviteRequest`.
     public struct PreviewInviteRequest: Codable, Hashable, Sendable {
-        /// `code`.
+        /// The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
         public var code: String
 
         /// The given fields set, the others unset.
@@ -371,19 +371,19 @@ extension Social {
 
     /// `streaksnap.social.v1.InvitePreview`.
     public struct InvitePreview: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Names the circle in the other routes.
         public var circleID: CircleID
-        /// `name`.
+        /// What the circle is called, 1 to 50 characters.
         public var name: String
-        /// `description`.
+        /// What it is about, at most 200 characters; unset when nothing was written.
         public var description: String?
-        /// `member_count`.
+        /// Members that it has now.
         public var memberCount: Int
-        /// `member_limit`.
+        /// How many members it can have: 50.
         public var memberLimit: Int
         /// The caller is in it already.
         public var joined: Bool
-        /// `expires_at`.
+        /// Until when the invite is valid.
         public var expiresAt: Date?
 
         /// The given fields set, the others unset.
@@ -424,7 +424,7 @@ extension Social {
 
     /// `streaksnap.social.v1.LeaveCircleRequest`.
     public struct LeaveCircleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -447,7 +447,7 @@ extension Social {
 
     /// `streaksnap.social.v1.LeaveCircleReply`.
     public struct LeaveCircleReply: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle that the caller has left.
         public var circleID: CircleID
         /// The caller was the last member.
         public var deleted: Bool
@@ -475,11 +475,11 @@ extension Social {
 
     /// `streaksnap.social.v1.ListMembersRequest`.
     public struct ListMembersRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
         /// 50 when absent, and at most.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -508,9 +508,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListMembersReply`.
     public struct ListMembersReply: Codable, Hashable, Sendable {
-        /// `members`.
+        /// Those whom the caller may see, in the order of joining.
         public var members: [Social.CircleMember]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -536,11 +536,11 @@ extension Social {
 
     /// `streaksnap.social.v1.CircleMember`.
     public struct CircleMember: Codable, Hashable, Sendable {
-        /// `user`.
+        /// Who the member is.
         public var user: Common.UserSummary
-        /// `role`.
+        /// What the member may do in the circle.
         public var role: Social.CircleRole
-        /// `joined_at`.
+        /// When the member joined.
         public var joinedAt: Date?
 
         /// The given fields set, the others unset.
@@ -569,9 +569,9 @@ extension Social {
 
     /// `streaksnap.social.v1.SetMemberRoleRequest`.
     public struct SetMemberRoleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
-        /// `user_id`.
+        /// Which member: the user's id.
         public var userID: UserID
         /// admin or member. Another owner: transfer.
         public var role: Social.CircleRole
@@ -602,9 +602,9 @@ extension Social {
 
     /// A membership after a change.
     public struct MemberReply: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle that was changed.
         public var circleID: CircleID
-        /// `user_id`.
+        /// The user whose membership it is.
         public var userID: UserID
         /// Unset when they are no member any more.
         public var role: Social.CircleRole?
@@ -635,9 +635,9 @@ extension Social {
 
     /// `streaksnap.social.v1.RemoveMemberRequest`.
     public struct RemoveMemberRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
-        /// `user_id`.
+        /// Which member: the user's id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -663,7 +663,7 @@ extension Social {
 
     /// `streaksnap.social.v1.TransferOwnershipRequest`.
     public struct TransferOwnershipRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
         /// The member who owns it from now on.
         public var userID: UserID
@@ -691,7 +691,7 @@ extension Social {
 
     /// `streaksnap.social.v1.CreateInviteRequest`.
     public struct CreateInviteRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
         /// How many users can join by it; 50 when absent.
         public var maxUses: Int?
@@ -734,7 +734,7 @@ extension Social {
 
     /// `streaksnap.social.v1.ListInvitesRequest`.
     public struct ListInvitesRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -757,7 +757,7 @@ extension Social {
 
     /// `streaksnap.social.v1.ListInvitesReply`.
     public struct ListInvitesReply: Codable, Hashable, Sendable {
-        /// `invites`.
+        /// The newest first.
         public var invites: [Social.Invite]
 
         /// The given fields set, the others unset.
@@ -780,9 +780,9 @@ extension Social {
 
     /// `streaksnap.social.v1.RevokeInvitesRequest`.
     public struct RevokeInvitesRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
-        /// Unset: all of them.
+        /// Which invite: an id from the circle's list of invites; all of them when absent.
         public var inviteID: CircleInviteID?
 
         /// The given fields set, the others unset.
@@ -808,7 +808,7 @@ extension Social {
 
     /// `streaksnap.social.v1.RevokeInvitesReply`.
     public struct RevokeInvitesReply: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle whose invites they were.
         public var circleID: CircleID
         /// How many were valid before.
         public var revoked: Int
@@ -836,7 +836,7 @@ extension Social {
 
     /// `streaksnap.social.v1.GetInvitePageRequest`.
     public struct GetInvitePageRequest: Codable, Hashable, Sendable {
-        /// `code`.
+        /// The code of the invite, as its link ends. Case, spaces and hyphens do not matter.
         public var code: String
         /// The language, a BCP 47 tag; English unless it begins with `de`.
         public var lang: String?

@@ -11,8 +11,8 @@ extension Social {
         /// Sends a friend request to a user, by user id or username (SO-1). A request that crosses an opposite pending one accepts it.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
-        ///   - username: `username`.
+        ///   - userID: Whom to ask, by their id.
+        ///   - username: Whom to ask, by their username, 1 to 30 characters.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_FRIENDS`, `CANNOT_BEFRIEND_SELF`, `FRIEND_REQUEST_DECLINED`, `FRIEND_REQUEST_EXISTS`, `NOT_FOUND`, `TOO_MANY_FRIEND_REQUESTS`, `TOO_MANY_PENDING_REQUESTS`.
         @discardableResult
@@ -30,7 +30,7 @@ extension Social {
         /// Accepts or declines a request (SO-2). Accepting starts a streak of count 0.
         ///
         /// - Parameters:
-        ///   - friendshipID: `friendship_id`.
+        ///   - friendshipID: Which request: an id from GET /api/friends/requests, one that was sent to the caller.
         ///   - action: The last path segment on the `accept` and `decline` routes.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
@@ -50,7 +50,7 @@ extension Social {
         ///
         /// - Parameters:
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listFriends(
@@ -82,9 +82,9 @@ extension Social {
         /// Pending requests, incoming and outgoing (SO-3).
         ///
         /// - Parameters:
-        ///   - direction: Both when absent.
+        ///   - direction: Only incoming or only outgoing requests; both when absent.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listFriendRequests(
@@ -117,7 +117,7 @@ extension Social {
         /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
         ///
         /// - Parameters:
-        ///   - friendshipID: `friendship_id`.
+        ///   - friendshipID: Which friendship: an id from GET /api/friends; or which request of one's own: an id from GET /api/friends/requests.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

@@ -59,9 +59,9 @@ extension Social {
 
     /// `streaksnap.social.v1.SendFriendRequestRequest`.
     public struct SendFriendRequestRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whom to ask, by their id.
         public var userID: UserID?
-        /// `username`.
+        /// Whom to ask, by their username, 1 to 30 characters.
         public var username: String?
 
         /// The given fields set, the others unset.
@@ -87,7 +87,7 @@ extension Social {
 
     /// `streaksnap.social.v1.RespondToFriendRequestRequest`.
     public struct RespondToFriendRequestRequest: Codable, Hashable, Sendable {
-        /// `friendship_id`.
+        /// Which request: an id from GET /api/friends/requests, one that was sent to the caller.
         public var friendshipID: FriendshipID
         /// The last path segment on the `accept` and `decline` routes.
         public var action: Social.FriendRequestAction
@@ -115,15 +115,15 @@ extension Social {
 
     /// A friendship as its reader sees it.
     public struct FriendshipReply: Codable, Hashable, Sendable {
-        /// `friendship_id`.
+        /// Names the friendship, or the request for it, in the other routes.
         public var friendshipID: FriendshipID
-        /// `status`.
+        /// What has become of it.
         public var status: Social.FriendshipStatus
-        /// `direction`.
+        /// Who asked: `outgoing` when the reader did, `incoming` when the other did.
         public var direction: Social.Direction
-        /// `user`.
+        /// The other user.
         public var user: Common.UserSummary
-        /// `created_at`.
+        /// When the request was sent.
         public var createdAt: Date?
         /// The streak that started on acceptance; unset otherwise.
         public var streak: Social.FriendStreak?
@@ -168,21 +168,21 @@ extension Social {
 
     /// `streaksnap.social.v1.FriendStreak`.
     public struct FriendStreak: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Names the streak: GET /api/streaks/{streak_id} shows it.
         public var streakID: StreakID
-        /// `current_count`.
+        /// Dates in a row that both have posted for; of a broken streak, the count that a recovery would bring back.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that the streak ever had.
         public var longestCount: Int
-        /// `you_posted_today`.
+        /// You have posted for your own today.
         public var youPostedToday: Bool
-        /// `friend_posted_today`.
+        /// The friend has posted for their own today.
         public var friendPostedToday: Bool
-        /// `at_risk`.
+        /// The count is above 0, less than 6 h are left, a member has not posted, and no cover keeps the date.
         public var atRisk: Bool
         /// both_posted, waiting_on_you, waiting_on_friend or at_risk (MS-4); unset unless the streak is active.
         public var statusPill: String?
-        /// `deadline_at`.
+        /// When the earliest date that is still open will be settled; unset when the streak is not active.
         public var deadlineAt: Date?
         /// active, or broken while a recovery may still be possible.
         public var status: String
@@ -233,7 +233,7 @@ extension Social {
     public struct ListFriendsRequest: Codable, Hashable, Sendable {
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -259,9 +259,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListFriendsReply`.
     public struct ListFriendsReply: Codable, Hashable, Sendable {
-        /// `friends`.
+        /// The newest friendship first.
         public var friends: [Social.Friend]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
         /// Why no friend has a streak here although they may have one: STREAKS_UNAVAILABLE while streaks cannot be read. Unset otherwise.
         public var streaksReason: String?
@@ -292,11 +292,11 @@ extension Social {
 
     /// `streaksnap.social.v1.Friend`.
     public struct Friend: Codable, Hashable, Sendable {
-        /// `friendship_id`.
+        /// Names the friendship, or the request for it, in the other routes.
         public var friendshipID: FriendshipID
-        /// `user`.
+        /// Who the friend is.
         public var user: Common.UserSummary
-        /// `friends_since`.
+        /// When the request was accepted.
         public var friendsSince: Date?
         /// Unset when the two have no streak, and when streaks_reason says that streaks are not known now.
         public var streak: Social.FriendStreak?
@@ -330,11 +330,11 @@ extension Social {
 
     /// `streaksnap.social.v1.ListFriendRequestsRequest`.
     public struct ListFriendRequestsRequest: Codable, Hashable, Sendable {
-        /// Both when absent.
+        /// Only incoming or only outgoing requests; both when absent.
         public var direction: Social.Direction
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -363,9 +363,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListFriendRequestsReply`.
     public struct ListFriendRequestsReply: Codable, Hashable, Sendable {
-        /// `requests`.
+        /// Pending requests, the newest first.
         public var requests: [Social.FriendshipReply]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -391,7 +391,7 @@ extension Social {
 
     /// `streaksnap.social.v1.RemoveFriendRequest`.
     public struct RemoveFriendRequest: Codable, Hashable, Sendable {
-        /// `friendship_id`.
+        /// Which friendship: an id from GET /api/friends; or which request of one's own: an id from GET /api/friends/requests.
         public var friendshipID: FriendshipID
 
         /// The given fields set, the others unset.
@@ -414,7 +414,7 @@ extension Social {
 
     /// `streaksnap.social.v1.RemoveFriendReply`.
     public struct RemoveFriendReply: Codable, Hashable, Sendable {
-        /// `friendship_id`.
+        /// The friendship or request that has ended.
         public var friendshipID: FriendshipID
         /// ended, or withdrawn when it was a pending request of one's own.
         public var status: Social.FriendshipStatus
@@ -493,13 +493,13 @@ extension Social {
 
     /// `streaksnap.social.v1.FoundUser`.
     public struct FoundUser: Codable, Hashable, Sendable {
-        /// `user`.
+        /// Who it is.
         public var user: Common.UserSummary
         /// pending or accepted; unset when the two have neither a request nor a friendship.
         public var friendshipStatus: Social.FriendshipStatus?
-        /// `friendship_id`.
+        /// Names that request or friendship; unset when there is none.
         public var friendshipID: FriendshipID?
-        /// Of a pending request.
+        /// Of a pending request: who asked. Unset otherwise.
         public var direction: Social.Direction?
 
         /// The given fields set, the others unset.
@@ -554,11 +554,11 @@ extension Social {
 
     /// `streaksnap.social.v1.NudgeReply`.
     public struct NudgeReply: Codable, Hashable, Sendable {
-        /// `friend_id`.
+        /// The friend who is reminded.
         public var friendID: UserID
-        /// `streak_id`.
+        /// The streak that the reminder is about.
         public var streakID: StreakID
-        /// `nudged_at`.
+        /// When the friend was nudged.
         public var nudgedAt: Date?
         /// When the friend may be nudged again.
         public var nextNudgeAt: Date?

@@ -5,14 +5,19 @@
 extension Social {
     /// The methods of `Safety` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``.
     public enum SafetyEndpoints {
-        /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+        /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat. A user who blocks the caller does
+        /// not exist for them (NOT_FOUND).
         public static let blockUser = Endpoint<Social.BlockUserRequest, Social.Block>(Route(name: "Safety.BlockUser", verb: "POST", path: "/api/blocks", body: .all, auth: .user))
         /// Whom the user blocks, newest first (SO-7).
         public static let listBlocks = Endpoint<Social.ListBlocksRequest, Social.ListBlocksReply>(Route(name: "Safety.ListBlocks", verb: "GET", path: "/api/blocks", auth: .user))
         /// Ends a block; restores nothing (SO-7). Safe to repeat.
         public static let unblockUser = Endpoint<Social.UnblockUserRequest, Social.UnblockUserReply>(Route(name: "Safety.UnblockUser", verb: "DELETE", path: "/api/blocks/{block_id}", auth: .user))
-        /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
+        /// Reports a user, photo or post; once for each reporter and subject (SO-8). Who blocks another may report them; a user who blocks the caller, and
+        /// their posts, do not exist for them (NOT_FOUND). Photos that they were shown can be reported.
         public static let report = Endpoint<Social.ReportRequest, Social.ReportReply>(Route(name: "Safety.Report", verb: "POST", path: "/api/reports", body: .all, auth: .user))
+        /// The caller's posts that others do not see, the newest of these first, and why: reported by users whose reports count enough, or by a decision of
+        /// moderators (SO-8, SO-9). At most 100.
+        public static let listHiddenPosts = Endpoint<Social.ListHiddenPostsRequest, Social.ListHiddenPostsReply>(Route(name: "Safety.ListHiddenPosts", verb: "GET", path: "/api/users/me/hidden-posts", auth: .user))
         /// Reports by status, newest first (SO-9).
         public static let listReports = Endpoint<Social.ListReportsRequest, Social.ListReportsReply>(Route(name: "Safety.ListReports", verb: "GET", path: "/api/admin/moderation/reports", auth: .admin))
         /// Acts on a report, once (SO-9). What is done about a post answers all its pending reports: a dismissal shows it again and restarts the count

@@ -8,12 +8,13 @@ extension Social {
 
         init(_ client: StreakSnapClient.StreakSnap) { self.client = client }
 
-        /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+        /// Blocks a user: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat. A user who blocks the caller does
+        /// not exist for them (NOT_FOUND).
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Whom to block, by their id.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CANNOT_BLOCK_SELF`, `NOT_FOUND`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CANNOT_BLOCK_SELF`, `NOT_FOUND`, `QUOTA_EXCEEDED`.
         @discardableResult
         public func blockUser(
             userID: UserID,
@@ -29,7 +30,7 @@ extension Social {
         ///
         /// - Parameters:
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listBlocks(
@@ -61,7 +62,7 @@ extension Social {
         /// Ends a block; restores nothing (SO-7). Safe to repeat.
         ///
         /// - Parameters:
-        ///   - blockID: `block_id`.
+        ///   - blockID: Which block: an id from GET /api/blocks.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -75,15 +76,16 @@ extension Social {
             )
         }
 
-        /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
+        /// Reports a user, photo or post; once for each reporter and subject (SO-8). Who blocks another may report them; a user who blocks the caller, and
+        /// their posts, do not exist for them (NOT_FOUND). Photos that they were shown can be reported.
         ///
         /// - Parameters:
-        ///   - subjectType: `subject_type`.
+        ///   - subjectType: What is reported.
         ///   - subjectID: Id of the user, photo or post.
-        ///   - reason: `reason`.
-        ///   - description: `description`.
+        ///   - reason: What is wrong with it.
+        ///   - description: More about it for the moderators, at most 500 characters.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_REPORTED`, `CANNOT_REPORT_SELF`, `NOT_FOUND`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_REPORTED`, `CANNOT_REPORT_SELF`, `NOT_FOUND`, `QUOTA_EXCEEDED`.
         @discardableResult
         public func report(
             subjectType: Social.ReportSubject,
@@ -97,6 +99,21 @@ extension Social {
                 Social.ReportRequest(subjectType: subjectType, subjectID: subjectID, reason: reason, description: description), options: options
             )
         }
+
+        /// The caller's posts that others do not see, the newest of these first, and why: reported by users whose reports count enough, or by a decision of
+        /// moderators (SO-8, SO-9). At most 100.
+        ///
+        /// - Parameters:
+        ///   - options: Deadline, retries and idempotency key.
+        @discardableResult
+        public func listHiddenPosts(
+            options: CallOptions = .standard
+        ) async throws -> Social.ListHiddenPostsReply {
+            try await client.call(
+                Social.SafetyEndpoints.listHiddenPosts,
+                Social.ListHiddenPostsRequest(), options: options
+            )
+        }
     }
 
     /// Blocks, reports and moderation (SO-7 to SO-9).
@@ -108,9 +125,9 @@ extension Social {
         /// Reports by status, newest first (SO-9).
         ///
         /// - Parameters:
-        ///   - status: pending when absent.
+        ///   - status: Only reports of this status; pending when absent.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - offset: Entries to skip after the cursor, for clients that page by offset.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
@@ -146,8 +163,8 @@ extension Social {
         /// of its reporters, `remove` deletes it, and any other action keeps it hidden.
         ///
         /// - Parameters:
-        ///   - reportID: `report_id`.
-        ///   - action: `action`.
+        ///   - reportID: Which report: an id from the list of reports.
+        ///   - action: What to do.
         ///   - note: For the audit log only.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_ACTIONED`, `CANNOT_MODERATE_SELF`, `NOT_FOUND`.

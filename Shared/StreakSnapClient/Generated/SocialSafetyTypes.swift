@@ -103,7 +103,7 @@ extension Social {
 
     /// `streaksnap.social.v1.BlockUserRequest`.
     public struct BlockUserRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whom to block, by their id.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -126,11 +126,11 @@ extension Social {
 
     /// A block as the blocking user sees it.
     public struct Block: Codable, Hashable, Sendable {
-        /// `block_id`.
+        /// Names the block, to end it.
         public var blockID: BlockID
         /// Who is blocked. While this user blocks the caller too, only the id, as of an account that is unavailable.
         public var user: Common.UserSummary
-        /// `created_at`.
+        /// Since when the user is blocked.
         public var createdAt: Date?
 
         /// The given fields set, the others unset.
@@ -161,7 +161,7 @@ extension Social {
     public struct ListBlocksRequest: Codable, Hashable, Sendable {
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -187,9 +187,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListBlocksReply`.
     public struct ListBlocksReply: Codable, Hashable, Sendable {
-        /// `blocks`.
+        /// The newest first.
         public var blocks: [Social.Block]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -215,7 +215,7 @@ extension Social {
 
     /// `streaksnap.social.v1.UnblockUserRequest`.
     public struct UnblockUserRequest: Codable, Hashable, Sendable {
-        /// `block_id`.
+        /// Which block: an id from GET /api/blocks.
         public var blockID: BlockID
 
         /// The given fields set, the others unset.
@@ -238,9 +238,9 @@ extension Social {
 
     /// `streaksnap.social.v1.UnblockUserReply`.
     public struct UnblockUserReply: Codable, Hashable, Sendable {
-        /// `block_id`.
+        /// The block that has ended.
         public var blockID: BlockID
-        /// `user_id`.
+        /// Who was blocked.
         public var userID: UserID
 
         /// The given fields set, the others unset.
@@ -264,15 +264,97 @@ extension Social {
         }
     }
 
+    /// `streaksnap.social.v1.ListHiddenPostsRequest`.
+    public struct ListHiddenPostsRequest: Codable, Hashable, Sendable {
+        /// The given fields set, the others unset.
+        public init() {
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            _ = JSONWriter(encoder)
+        }
+    }
+
+    /// A post that only its author sees, or that was removed.
+    public struct HiddenPost: Codable, Hashable, Sendable {
+        /// The caller's post that it is about.
+        public var postID: PostID
+        /// Whether it was deleted, for good.
+        public var removed: Bool
+        /// When others ceased to see it.
+        public var hiddenAt: Date?
+        /// Of its reports that were not dismissed, each once; never who filed them.
+        public var reasons: [Social.ReportReason]
+        /// Whether moderators have decided about it; otherwise it waits for them.
+        public var decided: Bool
+
+        /// The given fields set, the others unset.
+        public init(postID: PostID, removed: Bool = false, hiddenAt: Date? = nil, reasons: [Social.ReportReason] = [], decided: Bool = false) {
+            self.postID = postID
+            self.removed = removed
+            self.hiddenAt = hiddenAt
+            self.reasons = reasons
+            self.decided = decided
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.postID = try json.value("post_id")
+            self.removed = try json.value("removed", or: false)
+            self.hiddenAt = try json.optional("hidden_at")
+            self.reasons = try json.value("reasons", or: [])
+            self.decided = try json.value("decided", or: false)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("post_id", postID)
+            try json.put("removed", removed)
+            try json.put("hidden_at", hiddenAt)
+            try json.put("reasons", reasons)
+            try json.put("decided", decided)
+        }
+    }
+
+    /// `streaksnap.social.v1.ListHiddenPostsReply`.
+    public struct ListHiddenPostsReply: Codable, Hashable, Sendable {
+        /// The one hidden last comes first; at most 100.
+        public var posts: [Social.HiddenPost]
+
+        /// The given fields set, the others unset.
+        public init(posts: [Social.HiddenPost] = []) {
+            self.posts = posts
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.posts = try json.value("posts", or: [])
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("posts", posts)
+        }
+    }
+
     /// `streaksnap.social.v1.ReportRequest`.
     public struct ReportRequest: Codable, Hashable, Sendable {
-        /// `subject_type`.
+        /// What is reported.
         public var subjectType: Social.ReportSubject
         /// Id of the user, photo or post.
         public var subjectID: SubjectID
-        /// `reason`.
+        /// What is wrong with it.
         public var reason: Social.ReportReason
-        /// `description`.
+        /// More about it for the moderators, at most 500 characters.
         public var description: String?
 
         /// The given fields set, the others unset.
@@ -304,11 +386,11 @@ extension Social {
 
     /// `streaksnap.social.v1.ReportReply`.
     public struct ReportReply: Codable, Hashable, Sendable {
-        /// `report_id`.
+        /// Names the report.
         public var reportID: ReportID
-        /// `status`.
+        /// What has become of it: `pending`, as it is new.
         public var status: Social.ReportStatus
-        /// `created_at`.
+        /// When it was filed.
         public var createdAt: Date?
 
         /// The given fields set, the others unset.
@@ -337,11 +419,11 @@ extension Social {
 
     /// `streaksnap.social.v1.ListReportsRequest`.
     public struct ListReportsRequest: Codable, Hashable, Sendable {
-        /// pending when absent.
+        /// Only reports of this status; pending when absent.
         public var status: Social.ReportStatus
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
         /// Entries to skip after the cursor, for clients that page by offset.
         public var offset: Int
@@ -375,9 +457,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ListReportsReply`.
     public struct ListReportsReply: Codable, Hashable, Sendable {
-        /// `reports`.
+        /// The newest first.
         public var reports: [Social.ReportItem]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -403,19 +485,19 @@ extension Social {
 
     /// A report as moderators see it.
     public struct ReportItem: Codable, Hashable, Sendable {
-        /// `report_id`.
+        /// Names the report, to act on it.
         public var reportID: ReportID
-        /// `subject_type`.
+        /// What is reported.
         public var subjectType: Social.ReportSubject
-        /// `subject_id`.
+        /// Id of the user, photo or post that is reported.
         public var subjectID: SubjectID
-        /// `reason`.
+        /// What is wrong with it, as the reporter says.
         public var reason: Social.ReportReason
-        /// `description`.
+        /// What the reporter wrote; unset when there is nothing.
         public var description: String?
-        /// `status`.
+        /// Whether moderators have decided about it, and how.
         public var status: Social.ReportStatus
-        /// `created_at`.
+        /// When it was filed.
         public var createdAt: Date?
         /// Unset unless `source` is `user`.
         public var reporterID: UserID?
@@ -425,15 +507,17 @@ extension Social {
         public var reporters: Int
         /// Unset while the report is pending.
         public var action: Social.ModerationRecord?
-        /// `source`.
+        /// Who or what put it into the queue.
         public var source: Social.ReportSource
         /// What a machine saw, the surest first; empty unless `source` is `labels`.
         public var labels: [Social.ReportLabel]
         /// Of a post; unset when it is gone, when it cannot be had at the moment, and in the reply to an action.
         public var post: Social.ReportedPost?
+        /// Of a photo of a streak; unset like `post`.
+        public var photo: Social.ReportedPhoto?
 
         /// The given fields set, the others unset.
-        public init(reportID: ReportID, subjectType: Social.ReportSubject = .unspecified, subjectID: SubjectID, reason: Social.ReportReason = .unspecified, description: String? = nil, status: Social.ReportStatus = .unspecified, createdAt: Date? = nil, reporterID: UserID? = nil, owner: Common.UserSummary, reporters: Int = 0, action: Social.ModerationRecord? = nil, source: Social.ReportSource = .unspecified, labels: [Social.ReportLabel] = [], post: Social.ReportedPost? = nil) {
+        public init(reportID: ReportID, subjectType: Social.ReportSubject = .unspecified, subjectID: SubjectID, reason: Social.ReportReason = .unspecified, description: String? = nil, status: Social.ReportStatus = .unspecified, createdAt: Date? = nil, reporterID: UserID? = nil, owner: Common.UserSummary, reporters: Int = 0, action: Social.ModerationRecord? = nil, source: Social.ReportSource = .unspecified, labels: [Social.ReportLabel] = [], post: Social.ReportedPost? = nil, photo: Social.ReportedPhoto? = nil) {
             self.reportID = reportID
             self.subjectType = subjectType
             self.subjectID = subjectID
@@ -448,6 +532,7 @@ extension Social {
             self.source = source
             self.labels = labels
             self.post = post
+            self.photo = photo
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -467,6 +552,7 @@ extension Social {
             self.source = try json.value("source", or: .unspecified)
             self.labels = try json.value("labels", or: [])
             self.post = try json.optional("post")
+            self.photo = try json.optional("photo")
         }
 
         /// Writes JSON without what is unset.
@@ -486,14 +572,58 @@ extension Social {
             try json.put("source", source)
             try json.put("labels", labels)
             try json.put("post", post)
+            try json.put("photo", photo)
+        }
+    }
+
+    /// A reported photo of a streak as moderators see it.
+    public struct ReportedPhoto: Codable, Hashable, Sendable {
+        /// The photo; signed, valid for 24 h.
+        public var photoURL: String
+        /// A part of it, 300 × 300 px; signed, valid for 24 h.
+        public var thumbnailURL: String
+        /// What its author wrote to it; unset when there is none.
+        public var caption: String?
+        /// When the server received it.
+        public var postedAt: Date?
+        /// Its author has deleted it: only moderators still see it.
+        public var deleted: Bool
+
+        /// The given fields set, the others unset.
+        public init(photoURL: String = "", thumbnailURL: String = "", caption: String? = nil, postedAt: Date? = nil, deleted: Bool = false) {
+            self.photoURL = photoURL
+            self.thumbnailURL = thumbnailURL
+            self.caption = caption
+            self.postedAt = postedAt
+            self.deleted = deleted
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.photoURL = try json.value("photo_url", or: "")
+            self.thumbnailURL = try json.value("thumbnail_url", or: "")
+            self.caption = try json.optional("caption")
+            self.postedAt = try json.optional("posted_at")
+            self.deleted = try json.value("deleted", or: false)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("photo_url", photoURL)
+            try json.put("thumbnail_url", thumbnailURL)
+            try json.put("caption", caption)
+            try json.put("posted_at", postedAt)
+            try json.put("deleted", deleted)
         }
     }
 
     /// What a machine saw in a picture.
     public struct ReportLabel: Codable, Hashable, Sendable {
-        /// `name`.
+        /// What was seen, in the words of the moderator of pictures.
         public var name: String
-        /// In percent.
+        /// How sure the machine is, in percent.
         public var confidence: Double
 
         /// The given fields set, the others unset.
@@ -519,19 +649,19 @@ extension Social {
 
     /// A reported post as moderators see it.
     public struct ReportedPost: Codable, Hashable, Sendable {
-        /// Signed, valid for 24 h; of a video its poster.
+        /// The photo, of a video its poster; signed, valid for 24 h.
         public var photoURL: String
-        /// 300 × 300 px.
+        /// A part of it, 300 × 300 px; signed, valid for 24 h.
         public var thumbnailURL: String
-        /// `caption`.
+        /// What its author wrote to it; unset when there is none.
         public var caption: String?
-        /// As exactly as the author lets others know it.
+        /// Degrees; as exactly as the author lets others know it.
         public var latitude: Double
-        /// `longitude`.
+        /// Degrees; as exactly as the author lets others know it.
         public var longitude: Double
-        /// `posted_at`.
+        /// When the server received it.
         public var postedAt: Date?
-        /// `hidden`.
+        /// Whether only its author sees it.
         public var hidden: Bool
 
         /// The given fields set, the others unset.
@@ -572,17 +702,17 @@ extension Social {
 
     /// An entry of the audit log: what was done about a report, by which moderator, and when.
     public struct ModerationRecord: Codable, Hashable, Sendable {
-        /// `action_id`.
+        /// Names the entry.
         public var actionID: ModerationActionID
-        /// `action`.
+        /// What was done.
         public var action: Social.ModerationAction
         /// Unset when a machine did it.
         public var moderatorID: UserID?
-        /// `taken_at`.
+        /// When it was done.
         public var takenAt: Date?
-        /// When a suspension ends.
+        /// When the suspension ends; unset for other actions.
         public var until: Date?
-        /// `note`.
+        /// What the moderator noted; unset when there is nothing.
         public var note: String?
 
         /// The given fields set, the others unset.
@@ -620,9 +750,9 @@ extension Social {
 
     /// `streaksnap.social.v1.ActionReportRequest`.
     public struct ActionReportRequest: Codable, Hashable, Sendable {
-        /// `report_id`.
+        /// Which report: an id from the list of reports.
         public var reportID: ReportID
-        /// `action`.
+        /// What to do.
         public var action: Social.ModerationAction
         /// For the audit log only.
         public var note: String?

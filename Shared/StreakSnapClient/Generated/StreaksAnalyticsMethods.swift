@@ -3,7 +3,7 @@
 public import Foundation
 
 extension Streaks {
-    /// Figures about the streaks of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
+    /// Figures about the streaks of friends, of one person and of circles, for admins (TS-5). Sums only: nothing in it is about a single user.
     public struct AnalyticsAdminMethods: Sendable {
         let client: StreakSnapClient.StreakSnap
 
@@ -15,7 +15,7 @@ extension Streaks {
         /// - Parameters:
         ///   - from: The first date; 29 dates before the last when absent.
         ///   - to: The last date; today by UTC when absent.
-        ///   - type: All types when absent.
+        ///   - type: Only streaks of this type; all types when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_RANGE`.
         @discardableResult
@@ -37,7 +37,7 @@ extension Streaks {
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
         ///   - from: The first date; 29 dates before the last when absent.
         ///   - to: The last date; today by UTC when absent.
-        ///   - type: All types when absent.
+        ///   - type: Only streaks of this type; all types when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_RANGE`.
         @discardableResult

@@ -8,7 +8,7 @@ extension Streaks {
         public var from: CalendarDate?
         /// The last date; today by UTC when absent.
         public var to: CalendarDate?
-        /// All types when absent.
+        /// Only streaks of this type; all types when absent.
         public var type: String?
 
         /// The given fields set, the others unset.
@@ -37,9 +37,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetStreakAnalyticsReply`.
     public struct GetStreakAnalyticsReply: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first date that the figures are of.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date that the figures are of.
         public var to: CalendarDate
         /// By date, then type. Types without any streak yet are left out.
         public var days: [Streaks.StreakAnalyticsDay]
@@ -51,13 +51,15 @@ extension Streaks {
         public var leaderboardWeeks: [Streaks.LeaderboardWeek]
         /// What was bought in the range, by day.
         public var sales: [Streaks.StreakSales]
-        /// What became of notifications that were written in the range, of every kind and whatever `type` says: by day, and all of them.
+        /// What became of notifications that were written in the range, of every kind and whatever `type` says, by day.
         public var notifications: [Streaks.NotificationFigure]
-        /// `notification_totals`.
+        /// The same over the whole range, one for each kind.
         public var notificationTotals: [Streaks.NotificationFigure]
+        /// Daily active users over everything that counts, of each date of the range, whatever `type` says.
+        public var dailyActives: [Streaks.DailyActives]
 
         /// The given fields set, the others unset.
-        public init(from: CalendarDate, to: CalendarDate, days: [Streaks.StreakAnalyticsDay] = [], totals: [Streaks.StreakAnalyticsTotals] = [], cohorts: [Streaks.StreakCohort] = [], leaderboardWeeks: [Streaks.LeaderboardWeek] = [], sales: [Streaks.StreakSales] = [], notifications: [Streaks.NotificationFigure] = [], notificationTotals: [Streaks.NotificationFigure] = []) {
+        public init(from: CalendarDate, to: CalendarDate, days: [Streaks.StreakAnalyticsDay] = [], totals: [Streaks.StreakAnalyticsTotals] = [], cohorts: [Streaks.StreakCohort] = [], leaderboardWeeks: [Streaks.LeaderboardWeek] = [], sales: [Streaks.StreakSales] = [], notifications: [Streaks.NotificationFigure] = [], notificationTotals: [Streaks.NotificationFigure] = [], dailyActives: [Streaks.DailyActives] = []) {
             self.from = from
             self.to = to
             self.days = days
@@ -67,6 +69,7 @@ extension Streaks {
             self.sales = sales
             self.notifications = notifications
             self.notificationTotals = notificationTotals
+            self.dailyActives = dailyActives
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -81,6 +84,7 @@ extension Streaks {
             self.sales = try json.value("sales", or: [])
             self.notifications = try json.value("notifications", or: [])
             self.notificationTotals = try json.value("notification_totals", or: [])
+            self.dailyActives = try json.value("daily_actives", or: [])
         }
 
         /// Writes JSON without what is unset.
@@ -95,89 +99,130 @@ extension Streaks {
             try json.put("sales", sales)
             try json.put("notifications", notifications)
             try json.put("notification_totals", notificationTotals)
+            try json.put("daily_actives", dailyActives)
+        }
+    }
+
+    /// How many users did something that counts for a date: a snap in a streak with a friend, a check-in, an activity of a typed streak, a check-in
+    /// to a circle, or a completion of a habit (partial ones too). Each user is counted once for a date, however much it was: this is not the sum
+    /// over types. The date is the one that it counts for, by the user's own clock; what comes later for the date still changes it, for 30 days.
+    /// Frozen, covered, paused and skipped dates are no activity, nor are habits that are imported or restored, posts, votes, nudges, and the
+    /// opening of the app.
+    public struct DailyActives: Codable, Hashable, Sendable {
+        /// By the users' own clocks.
+        public var date: CalendarDate
+        /// Distinct users.
+        public var people: Int64
+
+        /// The given fields set, the others unset.
+        public init(date: CalendarDate, people: Int64 = 0) {
+            self.date = date
+            self.people = people
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.date = try json.value("date")
+            self.people = try json.value("people", or: 0)
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("date", date)
+            try json.put("people", people)
         }
     }
 
     /// `streaksnap.streaks.v1.StreakAnalyticsDay`.
     public struct StreakAnalyticsDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that the figures are of.
         public var date: CalendarDate
-        /// `type`.
+        /// Of which streaks: `team` is the streak of a circle, `mutual` the photo streak of two friends.
         public var type: String
-        /// Users who did something for the date.
+        /// Users who did something for the date; of mutual streaks and circles: streaks for which both, or enough members, did.
         public var active: Int64
-        /// First streaks of users.
+        /// First streaks of users; of mutual streaks each that two friends begin, also after a break.
         public var started: Int64
         /// Runs: first streaks, and new beginnings after a break.
         public var runsStarted: Int64
         /// Dates that grew a count: `active`, and those that a freeze or a time machine filled.
         public var extended: Int64
-        /// `broken`.
+        /// Runs that broke.
         public var broken: Int64
         /// Of those, runs of 7 and more.
         public var brokenAt7: Int64
-        /// By a missed date, and by a moderator.
+        /// Of `broken`, those by a missed date.
         public var brokenMissed: Int64
-        /// `broken_moderation`.
+        /// Of `broken`, those that a moderator's decision ended.
         public var brokenModeration: Int64
-        /// Breaks that were undone: all, and those by a repair or restore, a time machine, a freeze by hand, a late activity or an outage.
+        /// Breaks that were undone.
         public var restored: Int64
-        /// `restored_by_repair`.
+        /// Of `restored`, those by a repair, a restore or a recovery token.
         public var restoredByRepair: Int64
-        /// `restored_by_fill`.
+        /// Of `restored`, those by a time machine.
         public var restoredByFill: Int64
-        /// `restored_by_freeze`.
+        /// Of `restored`, those by a freeze that was used by hand.
         public var restoredByFreeze: Int64
-        /// `restored_late`.
+        /// Of `restored`, those by a late activity or an outage.
         public var restoredLate: Int64
-        /// Freezes spent on the date and not returned, and of them those by hand.
+        /// Freezes spent on the date and not returned.
         public var freezesUsed: Int64
-        /// `freezes_by_hand`.
+        /// Of `freezes_used`, those that users used by hand.
         public var freezesByHand: Int64
-        /// `freezes_earned`.
+        /// Freezes that users earned.
         public var freezesEarned: Int64
-        /// `pauses`.
+        /// Pauses that began.
         public var pauses: Int64
         /// Insurances and shields that kept a streak, less those that came back.
         public var protectionsUsed: Int64
-        /// Users who became premium while a streak of this type ran: with any count, with 7 and more, with 30 and more.
+        /// Users who became premium while a streak of this type ran, with any count.
         public var conversions: Int64
-        /// `conversions_at_7`.
+        /// Of `conversions`, those while the count was 7 or more.
         public var conversionsAt7: Int64
-        /// `conversions_at_30`.
+        /// Of `conversions`, those while the count was 30 or more.
         public var conversionsAt30: Int64
-        /// `milestones`.
+        /// How many streaks reached each celebrated count.
         public var milestones: [Streaks.MilestoneFigure]
-        /// At the end of the date, by users' dates: running streaks with a count of 1 or more, their average, and those of 7, 30 and 100 or more.
-        /// What arrives later for the date still changes them.
+        /// Running streaks with a count of 1 or more at the end of the date, by users' dates. What arrives later for the date still changes them.
         public var running: Int64
-        /// `average_streak`.
+        /// The mean count of the running streaks; unset when none runs.
         public var averageStreak: Double?
-        /// `running_at_7`.
+        /// Of `running`, those with a count of 7 or more.
         public var runningAt7: Int64
-        /// `running_at_30`.
+        /// Of `running`, those with a count of 30 or more.
         public var runningAt30: Int64
-        /// `running_at_100`.
+        /// Of `running`, those with a count of 100 or more.
         public var runningAt100: Int64
-        /// Their share of all running ones in percent; unset when none runs.
+        /// `running_at_7` of `running`, in percent; unset when none runs.
         public var shareAt7: Double?
-        /// `share_at_30`.
+        /// `running_at_30` of `running`, in percent; unset when none runs.
         public var shareAt30: Double?
-        /// `share_at_100`.
+        /// `running_at_100` of `running`, in percent; unset when none runs.
         public var shareAt100: Double?
         /// Streaks by the longest count they ever had, at the end of the date.
         public var longest: [Streaks.LongestFigure]
-        /// Check-ins: of `active`, users who reported more for the date later; and in percent, unset when none was active.
+        /// Check-ins: of `active`, users who reported more for the date later.
         public var updated: Int64
-        /// `update_rate`.
+        /// `updated` of `active`, in percent; unset when none was active.
         public var updateRate: Double?
         /// All streaks there are at the end of the date, running or not.
         public var streaks: Int64
-        /// `active` of `running`, in percent: who did something for the date, of those whose streak ran when it was over. Unset when none runs.
+        /// `active` of `running`, in percent: who did something for the date, of those whose streak ran when it was over; at most 100. Unset
+        /// when none runs.
         public var completionRate: Double?
+        /// Of `broken_missed`, mutual streaks for which neither friend posted; for the others one did.
+        public var brokenMissedByBoth: Int64
+        /// Mutual streaks: recovery tokens that cover the date, or the date and those after it, less those that came back.
+        public var tokensUsed: Int64
+        /// Mutual streaks: recovery tokens that were earned with the date, one by each of the two friends.
+        public var tokensEarned: Int64
+        /// Milestone cards of streaks of this type that a member shared where others see them, by the UTC date: each time counts.
+        public var cardsShared: Int64
 
         /// The given fields set, the others unset.
-        public init(date: CalendarDate, type: String = "", active: Int64 = 0, started: Int64 = 0, runsStarted: Int64 = 0, extended: Int64 = 0, broken: Int64 = 0, brokenAt7: Int64 = 0, brokenMissed: Int64 = 0, brokenModeration: Int64 = 0, restored: Int64 = 0, restoredByRepair: Int64 = 0, restoredByFill: Int64 = 0, restoredByFreeze: Int64 = 0, restoredLate: Int64 = 0, freezesUsed: Int64 = 0, freezesByHand: Int64 = 0, freezesEarned: Int64 = 0, pauses: Int64 = 0, protectionsUsed: Int64 = 0, conversions: Int64 = 0, conversionsAt7: Int64 = 0, conversionsAt30: Int64 = 0, milestones: [Streaks.MilestoneFigure] = [], running: Int64 = 0, averageStreak: Double? = nil, runningAt7: Int64 = 0, runningAt30: Int64 = 0, runningAt100: Int64 = 0, shareAt7: Double? = nil, shareAt30: Double? = nil, shareAt100: Double? = nil, longest: [Streaks.LongestFigure] = [], updated: Int64 = 0, updateRate: Double? = nil, streaks: Int64 = 0, completionRate: Double? = nil) {
+        public init(date: CalendarDate, type: String = "", active: Int64 = 0, started: Int64 = 0, runsStarted: Int64 = 0, extended: Int64 = 0, broken: Int64 = 0, brokenAt7: Int64 = 0, brokenMissed: Int64 = 0, brokenModeration: Int64 = 0, restored: Int64 = 0, restoredByRepair: Int64 = 0, restoredByFill: Int64 = 0, restoredByFreeze: Int64 = 0, restoredLate: Int64 = 0, freezesUsed: Int64 = 0, freezesByHand: Int64 = 0, freezesEarned: Int64 = 0, pauses: Int64 = 0, protectionsUsed: Int64 = 0, conversions: Int64 = 0, conversionsAt7: Int64 = 0, conversionsAt30: Int64 = 0, milestones: [Streaks.MilestoneFigure] = [], running: Int64 = 0, averageStreak: Double? = nil, runningAt7: Int64 = 0, runningAt30: Int64 = 0, runningAt100: Int64 = 0, shareAt7: Double? = nil, shareAt30: Double? = nil, shareAt100: Double? = nil, longest: [Streaks.LongestFigure] = [], updated: Int64 = 0, updateRate: Double? = nil, streaks: Int64 = 0, completionRate: Double? = nil, brokenMissedByBoth: Int64 = 0, tokensUsed: Int64 = 0, tokensEarned: Int64 = 0, cardsShared: Int64 = 0) {
             self.date = date
             self.type = type
             self.active = active
@@ -215,6 +260,10 @@ extension Streaks {
             self.updateRate = updateRate
             self.streaks = streaks
             self.completionRate = completionRate
+            self.brokenMissedByBoth = brokenMissedByBoth
+            self.tokensUsed = tokensUsed
+            self.tokensEarned = tokensEarned
+            self.cardsShared = cardsShared
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -257,6 +306,10 @@ extension Streaks {
             self.updateRate = try json.optional("update_rate")
             self.streaks = try json.value("streaks", or: 0)
             self.completionRate = try json.optional("completion_rate")
+            self.brokenMissedByBoth = try json.value("broken_missed_by_both", or: 0)
+            self.tokensUsed = try json.value("tokens_used", or: 0)
+            self.tokensEarned = try json.value("tokens_earned", or: 0)
+            self.cardsShared = try json.value("cards_shared", or: 0)
         }
 
         /// Writes JSON without what is unset.
@@ -299,12 +352,16 @@ extension Streaks {
             try json.put("update_rate", updateRate)
             try json.put("streaks", streaks)
             try json.put("completion_rate", completionRate)
+            try json.put("broken_missed_by_both", brokenMissedByBoth)
+            try json.put("tokens_used", tokensUsed)
+            try json.put("tokens_earned", tokensEarned)
+            try json.put("cards_shared", cardsShared)
         }
     }
 
     /// `streaksnap.streaks.v1.MilestoneFigure`.
     public struct MilestoneFigure: Codable, Hashable, Sendable {
-        /// `count`.
+        /// The celebrated count.
         public var count: Int
         /// Streaks that reached it for the first time.
         public var reached: Int64
@@ -334,7 +391,7 @@ extension Streaks {
     public struct LongestFigure: Codable, Hashable, Sendable {
         /// The first count of the range: 0, 1, 7, 30, 100 or 365. It ends before the next one.
         public var from: Int
-        /// `streaks`.
+        /// Streaks whose longest count lies in the range.
         public var streaks: Int64
 
         /// The given fields set, the others unset.
@@ -360,23 +417,25 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.StreakAnalyticsTotals`.
     public struct StreakAnalyticsTotals: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Of which streaks: `team` is the streak of a circle, `mutual` the photo streak of two friends.
         public var type: String
-        /// `broken`.
+        /// Runs that broke in the range.
         public var broken: Int64
         /// Of breaks: those undone, in percent; unset without a break.
         public var recoveryRate: Double?
-        /// Of breaks of runs of 7 and more: those repaired or restored, in percent; unset without such a break.
+        /// Of breaks of runs of 7 and more: those repaired or restored, in percent; unset without such a break, and of mutual streaks, where a token undoes
+        /// the break of a shorter run too (`recovery_rate`).
         public var repairRate: Double?
-        /// Breaks by the weekday of the missed date, from Monday, and by the UTC hour of the break, from 0.
+        /// Breaks by the weekday of the missed date: 7 numbers, from Monday.
         public var brokenByWeekday: [Int64]
-        /// `broken_by_hour`.
+        /// Breaks by the UTC hour in which they happened: 24 numbers, from 0.
         public var brokenByHour: [Int64]
-        /// `milestones`.
+        /// How many streaks have reached each celebrated count.
         public var milestones: [Streaks.MilestoneRate]
         /// Freezes used for each running streak (their average over the dates of the range); unset when none ran.
         public var freezesPerStreak: Double?
-        /// Of the streaks of 30 and more at the end of the range: those whose users became premium in it while they had 30 and more, in percent.
+        /// Of the streaks of 30 and more at the end of the range: those whose users became premium in it while they had 30 and more, in percent. Unset of
+        /// mutual streaks, which have two users each.
         public var conversionAt30: Double?
         /// The same number for 30 dates: `freezes_per_streak` divided by the dates of the range, times 30.
         public var freezesPerStreakIn30Dates: Double?
@@ -433,7 +492,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MilestoneRate`.
     public struct MilestoneRate: Codable, Hashable, Sendable {
-        /// `count`.
+        /// The celebrated count.
         public var count: Int
         /// Streaks that ever reached it by the end of the range.
         public var reached: Int64
@@ -466,23 +525,23 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.StreakCohort`.
     public struct StreakCohort: Codable, Hashable, Sendable {
-        /// The Monday.
+        /// The Monday with which the week begins.
         public var week: CalendarDate
-        /// `type`.
+        /// Of which streaks: `team` is the streak of a circle, `mutual` the photo streak of two friends.
         public var type: String
         /// Runs that started in that week.
         public var started: Int64
-        /// Those that still ran 7, 30 and 90 days after their start; unset until all of the week's are that old.
+        /// Runs that still ran 7 days after their start; unset until all of the week's are that old.
         public var runningAfter7: Int64?
-        /// `running_after_30`.
+        /// Runs that still ran 30 days after their start; unset until all of the week's are that old.
         public var runningAfter30: Int64?
-        /// `running_after_90`.
+        /// Runs that still ran 90 days after their start; unset until all of the week's are that old.
         public var runningAfter90: Int64?
-        /// In percent of those started.
+        /// `running_after_7` of `started`, in percent; unset like it.
         public var rateAfter7: Double?
-        /// `rate_after_30`.
+        /// `running_after_30` of `started`, in percent; unset like it.
         public var rateAfter30: Double?
-        /// `rate_after_90`.
+        /// `running_after_90` of `started`, in percent; unset like it.
         public var rateAfter90: Double?
 
         /// The given fields set, the others unset.
@@ -529,9 +588,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.LeaderboardWeek`.
     public struct LeaderboardWeek: Codable, Hashable, Sendable {
-        /// The Monday.
+        /// The Monday with which the week begins.
         public var week: CalendarDate
-        /// `viewers`.
+        /// Users who looked at a leaderboard in the week.
         public var viewers: Int64
         /// Of the check-in streaks that ran at the end of the week, in percent; unset while none runs, before its end, and when check-ins are left
         /// out.
@@ -563,13 +622,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.StreakSales`.
     public struct StreakSales: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The day of the purchases, by UTC.
         public var date: CalendarDate
         /// The catalogue's name of what was bought.
         public var item: String
-        /// `purchases`.
+        /// How many purchases there were.
         public var purchases: Int64
-        /// `coins`.
+        /// Coins that were paid for them.
         public var coins: Int64
         /// In thousandths of a dollar, of the purchases paid for in dollars.
         public var usdMilli: Int64
@@ -613,25 +672,25 @@ extension Streaks {
     public struct NotificationFigure: Codable, Hashable, Sendable {
         /// Unset in sums over the range.
         public var date: CalendarDate?
-        /// `kind`.
+        /// What the notifications were about, as GET /api/notifications names it.
         public var kind: String
         /// Entries of which the push service took a push.
         public var pushed: Int64
-        /// Pushes to one device: those that the service took, that reached Apple or Google, and that were refused for good.
+        /// Pushes to one device that the push service took.
         public var sent: Int64
-        /// `received`.
+        /// Pushes that reached Apple or Google.
         public var received: Int64
-        /// `failed`.
+        /// Pushes that were refused for good.
         public var failed: Int64
-        /// Entries that their users opened, and those of them that had been pushed.
+        /// Entries that their users opened.
         public var opened: Int64
-        /// `opened_pushed`.
+        /// Of `opened`, those that had been pushed.
         public var openedPushed: Int64
         /// Entries that were marked as read all at once: nothing says that each was looked at.
         public var markedRead: Int64
-        /// `opened_pushed` of `pushed`, and `received` of `sent`, in percent; unset when nothing was.
+        /// `opened_pushed` of `pushed`, in percent; unset when nothing was pushed.
         public var engagementRate: Double?
-        /// `delivery_rate`.
+        /// `received` of `sent`, in percent; unset when nothing was sent.
         public var deliveryRate: Double?
 
         /// The given fields set, the others unset.

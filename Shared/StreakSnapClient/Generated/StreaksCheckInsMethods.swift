@@ -13,11 +13,11 @@ extension Streaks {
         /// left out keep their values.
         ///
         /// - Parameters:
-        ///   - moodScore: `mood_score`.
-        ///   - energyLevel: `energy_level`.
-        ///   - weightKg: `weight_kg`.
-        ///   - steps: `steps`.
-        ///   - notes: `notes`.
+        ///   - moodScore: How the person feels, from 1 (worst) to 10 (best).
+        ///   - energyLevel: How much energy the person has, from 1 (none) to 10 (most).
+        ///   - weightKg: Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
+        ///   - steps: Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
+        ///   - notes: The person's own words about the date, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
         ///   - yesterdayFeeling: Kept on the first day of a run only.
         ///   - checkInTime: When the person checked in, by the client's clock. The date that it names by the person's zone counts if it
         ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -59,7 +59,7 @@ extension Streaks {
         /// used on yesterday within 24 hours of its end: the break is undone and the date counts.
         ///
         /// - Parameters:
-        ///   - date: Yesterday or today.
+        ///   - date: The date to keep, by the user's clock: yesterday or today.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `FREEZE_NOT_NEEDED`, `FREEZE_TOO_LATE`, `NO_FREEZES_AVAILABLE`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -77,8 +77,8 @@ extension Streaks {
         /// of a purchase in a store, what exceeds five becomes a credit.
         ///
         /// - Parameters:
-        ///   - quantity: 1, or 5 for the bundle.
-        ///   - paymentMethod: `payment_method`.
+        ///   - quantity: How many: 1, or 5 for the bundle.
+        ///   - paymentMethod: What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), or xp or coins of the user's.
         ///   - paymentToken: The store's transaction id (BI-5); required where money is paid.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `MAX_FREEZES_REACHED`, `NOT_ENOUGH_COINS`, `NOT_ENOUGH_XP`, `PAYMENT_REFUSED`, `PURCHASE_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
@@ -99,7 +99,8 @@ extension Streaks {
         /// used first.
         ///
         /// - Parameters:
-        ///   - paymentMethod: `payment_method`.
+        ///   - paymentMethod: What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), xp or coins of the user's, or premium's one
+        ///     free repair of the UTC month. A repair credit is used first, whatever this says.
         ///   - paymentToken: The store's transaction id (BI-5); required where money is paid and there is no repair credit.
         ///   - streakValue: The count that is to come back, as the person was shown it.
         ///   - options: Deadline, retries and idempotency key.
@@ -137,7 +138,7 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
-        ///   - days: 365 when absent.
+        ///   - days: How many dates up to today; 365 when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `PREMIUM_REQUIRED`.
         @discardableResult
@@ -156,8 +157,8 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - resumeDate: The first date that counts again, at most 90 days from today.
-        ///   - reason: `reason`.
-        ///   - notes: `notes`.
+        ///   - reason: Why: vacation, illness, life_event or other. It changes nothing about the pause.
+        ///   - notes: More about the reason, at most 500 characters; only the person sees it.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_PAUSED`, `PAUSE_NEEDS_CHECK_IN`, `PAUSE_NOT_ALLOWED`, `PAUSE_TOO_LONG`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -206,11 +207,11 @@ extension Streaks {
         /// check-in when they are the first (CI-1).
         ///
         /// - Parameters:
-        ///   - moodScore: Mood and energy go together.
-        ///   - energyLevel: `energy_level`.
-        ///   - weightKg: `weight_kg`.
-        ///   - steps: Of the whole date so far.
-        ///   - notes: `notes`.
+        ///   - moodScore: How the person feels, from 1 (worst) to 10 (best); required with `energy_level`.
+        ///   - energyLevel: How much energy the person has, from 1 (none) to 10 (most); required with `mood_score`.
+        ///   - weightKg: Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
+        ///   - steps: Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
+        ///   - notes: The person's own words, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
         ///   - loggedAt: When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
         ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
         ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
@@ -234,8 +235,8 @@ extension Streaks {
         /// A date's entry with every update of it, the latest weight, and weights and steps of the last `days` days.
         ///
         /// - Parameters:
-        ///   - date: Today when absent.
-        ///   - days: Of the weight and steps histories; 90 when absent.
+        ///   - date: Which date's entry, by the user's clock; today when absent.
+        ///   - days: How many dates up to today the weights and steps are of; 90 when absent.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getTracking(

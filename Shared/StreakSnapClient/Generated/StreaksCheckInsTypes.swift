@@ -5,15 +5,15 @@ public import Foundation
 extension Streaks {
     /// `streaksnap.streaks.v1.CheckInRequest`.
     public struct CheckInRequest: Codable, Hashable, Sendable {
-        /// `mood_score`.
+        /// How the person feels, from 1 (worst) to 10 (best).
         public var moodScore: Int
-        /// `energy_level`.
+        /// How much energy the person has, from 1 (none) to 10 (most).
         public var energyLevel: Int
-        /// `weight_kg`.
+        /// Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
         public var weightKg: Double?
-        /// `steps`.
+        /// Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
         public var steps: Int?
-        /// `notes`.
+        /// The person's own words about the date, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
         public var notes: String?
         /// Kept on the first day of a run only.
         public var yesterdayFeeling: String?
@@ -60,11 +60,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInReply`.
     public struct CheckInReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// What the check-in came to.
         public var data: Streaks.CheckInData?
         /// Unset on the first check-in of a date.
         public var message: String?
-        /// `meta`.
+        /// When the next date begins, and how the time of the check-in was taken.
         public var meta: Streaks.CheckInMeta?
 
         /// The given fields set, the others unset.
@@ -127,11 +127,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInData`.
     public struct CheckInData: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The check-in streak after this check-in.
         public var streak: Streaks.CheckInStreak?
         /// Unset when the date had a check-in already.
         public var milestone: Streaks.ReachedMilestone?
-        /// `tracking_entry`.
+        /// All that was reported for the date that the check-in counts for, this report included.
         public var trackingEntry: Streaks.TrackingEntry?
         /// All XP that this check-in earned: its own, those of a perfect week or month that it completed, and those of milestones (CI-6).
         public var xpEarned: Int
@@ -165,13 +165,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInStreak`.
     public struct CheckInStreak: Codable, Hashable, Sendable {
-        /// `current_streak`.
+        /// The count of the present run in days; 0 when none runs.
         public var currentStreak: Int
-        /// `longest_streak`.
+        /// The highest count that the streak ever had, in days; never falls.
         public var longestStreak: Int
-        /// `freezes_available`.
+        /// Freezes in hand, 0 to 5; a missed date takes one by itself.
         public var freezesAvailable: Int
-        /// `last_check_in_date`.
+        /// The newest date with a check-in, by the user's clock; unset before the first.
         public var lastCheckInDate: CalendarDate?
         /// Whether this was the check-in that counts for the date.
         public var isFirstCheckInToday: Bool
@@ -208,13 +208,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ReachedMilestone`.
     public struct ReachedMilestone: Codable, Hashable, Sendable {
-        /// `achieved`.
+        /// Whether this check-in reached a milestone for the first time. When false, the texts are unset.
         public var achieved: Bool
         /// The highest one reached by this check-in; unset when none was.
         public var milestoneType: String?
-        /// `title`.
+        /// The name of the highest one, to show; unset when none was reached.
         public var title: String?
-        /// `message`.
+        /// One sentence that celebrates the highest one, to show; unset when none was reached.
         public var message: String?
         /// Of the milestones that this check-in reached, in sum; nothing when it reached none.
         public var rewards: Streaks.CheckInRewards?
@@ -251,15 +251,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInRewards`.
     public struct CheckInRewards: Codable, Hashable, Sendable {
-        /// `xp`.
+        /// Experience points, beside those of the check-in itself.
         public var xp: Int
-        /// `badges`.
+        /// Ids of badges, as GET /api/mobile/badges names them; empty when there are none.
         public var badges: [String]
-        /// `streak_freezes`.
+        /// Freezes that came, or come, into the hand.
         public var streakFreezes: Int
-        /// `unlocks`.
+        /// Ids of unlocks, as GET /api/mobile/unlocks names them; empty when there are none.
         public var unlocks: [String]
-        /// `coins`.
+        /// Coins for the wallet.
         public var coins: Int
 
         /// The given fields set, the others unset.
@@ -294,25 +294,25 @@ extension Streaks {
 
     /// What a user reported for a date.
     public struct TrackingEntry: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the entry: one for each date of a user.
         public var id: TrackingEntryID
-        /// `tracking_date`.
+        /// The date that the entry is about, by the user's clock.
         public var trackingDate: CalendarDate
-        /// `mood_score`.
+        /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
         public var moodScore: Int?
-        /// `energy_level`.
+        /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
         public var energyLevel: Int?
-        /// `weight_kg`.
+        /// Body weight in kilograms; unset when it was not reported.
         public var weightKg: Double?
-        /// `steps`.
+        /// Steps of the date up to then; unset when they were not reported.
         public var steps: Int?
-        /// `created_at`.
+        /// When the first report of the date was stored.
         public var createdAt: Date?
         /// Unset before the first update.
         public var updatedAt: Date?
-        /// `notes`.
+        /// The person's own words; unset when there are none.
         public var notes: String?
-        /// `yesterday_feeling`.
+        /// How the person felt about the day before: great, ok or not_great. Only on the first date of a run; unset otherwise.
         public var yesterdayFeeling: String?
         /// Whether it counted for the streak.
         public var isStreakCheckIn: Bool
@@ -393,9 +393,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetCheckInStatusReply`.
     public struct GetCheckInStatusReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// How the streak stands now.
         public var data: Streaks.CheckInStatus?
-        /// `meta`.
+        /// The clock and the zone that decided what today is.
         public var meta: Streaks.CheckInStatusMeta?
 
         /// The given fields set, the others unset.
@@ -421,9 +421,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInStatusMeta`.
     public struct CheckInStatusMeta: Codable, Hashable, Sendable {
-        /// `server_time`.
+        /// The instant for which the status holds, by the server's clock.
         public var serverTime: Date?
-        /// `user_timezone`.
+        /// The user's zone that decides which date it is: an IANA name, or an offset such as `+05:30`.
         public var userTimezone: String
 
         /// The given fields set, the others unset.
@@ -449,25 +449,25 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInStatus`.
     public struct CheckInStatus: Codable, Hashable, Sendable {
-        /// `current_streak`.
+        /// The count of the present run in days; 0 when none runs.
         public var currentStreak: Int
-        /// `longest_streak`.
+        /// The highest count that the streak ever had, in days; never falls.
         public var longestStreak: Int
-        /// `freezes_available`.
+        /// Freezes in hand, 0 to 5; a missed date takes one by itself.
         public var freezesAvailable: Int
         /// Unset before the first check-in.
         public var lastCheckInDate: CalendarDate?
-        /// `last_check_in_time`.
+        /// When the check-in of `last_check_in_date` was received; unset before the first.
         public var lastCheckInTime: Date?
-        /// `checked_in_today`.
+        /// Whether today, by the user's clock, has a check-in.
         public var checkedInToday: Bool
         /// Nothing has to be done today: checked in, paused, or something would keep the streak at the end of the day: a freeze in hand, a shield, an excuse.
         public var streakSafe: Bool
         /// The next that has never been reached: each rewards once for ever. Unset when the last one was.
         public var nextMilestone: Streaks.NextMilestone?
-        /// `freeze_info`.
+        /// When freezes were used, and when the next one is earned.
         public var freezeInfo: Streaks.FreezeInfo?
-        /// `paused`.
+        /// Whether today lies in a pause.
         public var paused: Bool
         /// The first date that counts again; unset unless paused.
         public var pauseEndDate: CalendarDate?
@@ -537,13 +537,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.NextMilestone`.
     public struct NextMilestone: Codable, Hashable, Sendable {
-        /// `days_until`.
+        /// Days that are left until the count reaches it.
         public var daysUntil: Int
-        /// `milestone_type`.
+        /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
         public var milestoneType: String
-        /// `title`.
+        /// The milestone's name, to show.
         public var title: String
-        /// `preview_reward`.
+        /// What it brings, in a few words to show.
         public var previewReward: String
 
         /// The given fields set, the others unset.
@@ -575,7 +575,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.FreezeInfo`.
     public struct FreezeInfo: Codable, Hashable, Sendable {
-        /// `last_freeze_used_date`.
+        /// The newest date that a freeze kept, by the user's clock; unset when none ever did.
         public var lastFreezeUsedDate: CalendarDate?
         /// In the week from Monday to Sunday.
         public var freezesUsedThisWeek: Int
@@ -608,25 +608,25 @@ extension Streaks {
 
     /// What a repair would bring back, and whether it is possible (CI-3).
     public struct RepairOffer: Codable, Hashable, Sendable {
-        /// `broken_streak_value`.
+        /// The count that a repair brings back: send it as `streak_value`.
         public var brokenStreakValue: Int
-        /// `missed_dates`.
+        /// The dates that were missed, oldest first.
         public var missedDates: [CalendarDate]
-        /// `streak_broken_at`.
+        /// When the streak broke.
         public var streakBrokenAt: Date?
-        /// `repair_deadline`.
+        /// Until when it can be repaired: 24 hours after `streak_broken_at`.
         public var repairDeadline: Date?
-        /// `cost_usd`.
+        /// The price in US dollars.
         public var costUsd: Double
-        /// `cost_xp`.
+        /// The price in experience points.
         public var costXp: Int
-        /// `cost_coins`.
+        /// The price in coins.
         public var costCoins: Int
         /// Premium's one of the UTC month is still there.
         public var freeRepairAvailable: Bool
         /// Repairs that are paid for and unused.
         public var credits: Int
-        /// `eligible`.
+        /// Whether a repair is possible now, whatever the user can pay. When false, `reason` says why.
         public var eligible: Bool
         /// Why not: the code that a repair would be refused with.
         public var reason: String?
@@ -681,7 +681,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UseFreezeRequest`.
     public struct UseFreezeRequest: Codable, Hashable, Sendable {
-        /// Yesterday or today.
+        /// The date to keep, by the user's clock: yesterday or today.
         public var date: CalendarDate
 
         /// The given fields set, the others unset.
@@ -704,7 +704,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UseFreezeReply`.
     public struct UseFreezeReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// What the freeze did.
         public var data: Streaks.UsedFreeze?
 
         /// The given fields set, the others unset.
@@ -727,15 +727,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UsedFreeze`.
     public struct UsedFreeze: Codable, Hashable, Sendable {
-        /// `freeze_applied`.
+        /// Always true: a freeze that cannot be used is an error.
         public var freezeApplied: Bool
-        /// `date`.
+        /// The date that it keeps.
         public var date: CalendarDate
-        /// `freezes_remaining`.
+        /// Freezes that are left in hand, 0 to 5.
         public var freezesRemaining: Int
-        /// `current_streak`.
+        /// The streak's count now, in days.
         public var currentStreak: Int
-        /// `message`.
+        /// One sentence in English to show to the person.
         public var message: String
 
         /// The given fields set, the others unset.
@@ -770,9 +770,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PurchaseFreezesRequest`.
     public struct PurchaseFreezesRequest: Codable, Hashable, Sendable {
-        /// 1, or 5 for the bundle.
+        /// How many: 1, or 5 for the bundle.
         public var quantity: Int
-        /// `payment_method`.
+        /// What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), or xp or coins of the user's.
         public var paymentMethod: String
         /// The store's transaction id (BI-5); required where money is paid.
         public var paymentToken: String?
@@ -803,7 +803,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PurchaseFreezesReply`.
     public struct PurchaseFreezesReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// What was bought, and what it cost.
         public var data: Streaks.PurchasedFreezes?
 
         /// The given fields set, the others unset.
@@ -826,13 +826,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PurchasedFreezes`.
     public struct PurchasedFreezes: Codable, Hashable, Sendable {
-        /// `freezes_purchased`.
+        /// How many were bought: 1 or 5.
         public var freezesPurchased: Int
-        /// `freezes_available`.
+        /// Freezes in hand right after the purchase, 0 to 5.
         public var freezesAvailable: Int
-        /// `payment`.
+        /// What was paid.
         public var payment: Streaks.CheckInPayment?
-        /// `message`.
+        /// One sentence in English to show to the person.
         public var message: String
 
         /// The given fields set, the others unset.
@@ -864,11 +864,12 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInPayment`.
     public struct CheckInPayment: Codable, Hashable, Sendable {
-        /// `amount`.
+        /// How much of `currency` was paid; 0 when nothing was.
         public var amount: Double
-        /// USD, XP or COINS.
+        /// What `amount` is of: USD, XP or COINS.
         public var currency: String
-        /// `transaction_id`.
+        /// Names the payment: the store's transaction id where money was paid, `credit` where a repair credit was used, and an id of ours for the
+        /// rest.
         public var transactionID: String
 
         /// The given fields set, the others unset.
@@ -897,7 +898,8 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RepairStreakRequest`.
     public struct RepairStreakRequest: Codable, Hashable, Sendable {
-        /// `payment_method`.
+        /// What pays: a purchase in a store (stripe, apple_pay, google_pay; with `payment_token`), xp or coins of the user's, or premium's one
+        /// free repair of the UTC month. A repair credit is used first, whatever this says.
         public var paymentMethod: String
         /// The store's transaction id (BI-5); required where money is paid and there is no repair credit.
         public var paymentToken: String?
@@ -930,7 +932,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RepairStreakReply`.
     public struct RepairStreakReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// What the repair brought back, and what it cost.
         public var data: Streaks.RepairedStreak?
 
         /// The given fields set, the others unset.
@@ -953,15 +955,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RepairedStreak`.
     public struct RepairedStreak: Codable, Hashable, Sendable {
-        /// `streak_repaired`.
+        /// Always true: a repair that is not possible is an error.
         public var streakRepaired: Bool
-        /// `restored_streak`.
+        /// The streak's count now, in days.
         public var restoredStreak: Int
-        /// `payment`.
+        /// What was paid.
         public var payment: Streaks.CheckInPayment?
-        /// `badge_earned`.
+        /// The badge that a repair earns, to show.
         public var badgeEarned: Streaks.EarnedBadge?
-        /// `message`.
+        /// One sentence in English to show to the person.
         public var message: String
 
         /// The given fields set, the others unset.
@@ -996,13 +998,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.EarnedBadge`.
     public struct EarnedBadge: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the badge, as GET /api/mobile/badges does.
         public var id: String
-        /// `title`.
+        /// The badge's name, to show.
         public var title: String
-        /// `description`.
+        /// What earns it, in a few words to show.
         public var description: String
-        /// `icon_url`.
+        /// Its picture, as a URL that an app can show as it is.
         public var iconURL: String
 
         /// The given fields set, the others unset.
@@ -1057,7 +1059,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetCheckInHistoryReply`.
     public struct GetCheckInHistoryReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// The dates, their figures, and the milestones among them.
         public var data: Streaks.CheckInHistory?
 
         /// The given fields set, the others unset.
@@ -1080,11 +1082,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInHistory`.
     public struct CheckInHistory: Codable, Hashable, Sendable {
-        /// `history`.
+        /// One for each date, the newest first: today by the user's clock, and those before it.
         public var history: [Streaks.HistoryDate]
-        /// `summary`.
+        /// Figures of the same dates.
         public var summary: Streaks.HistorySummary?
-        /// `milestones_achieved`.
+        /// Milestones that were reached for the first time on one of these dates, the highest first.
         public var milestonesAchieved: [Streaks.HistoryMilestone]
 
         /// The given fields set, the others unset.
@@ -1113,23 +1115,23 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HistoryDate`.
     public struct HistoryDate: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, by the user's clock.
         public var date: CalendarDate
-        /// `checked_in`.
+        /// Whether the date has a check-in.
         public var checkedIn: Bool
-        /// `freeze_used`.
+        /// Whether a freeze kept the date.
         public var freezeUsed: Bool
-        /// Each once: daily_check_in, circle_checkin, weight_log, steps_log, mood_log.
+        /// What was reported for it, each once: daily_check_in, circle_checkin, weight_log, steps_log, mood_log.
         public var activities: [String]
-        /// `streak_on_date`.
+        /// The streak's count at the end of the date; of today, as it is now.
         public var streakOnDate: Int
-        /// checked_in, frozen, covered, excused (paused, lost to an outage, hardly seen), missed, open or none.
+        /// What it came to: checked_in, frozen, covered, excused (paused, lost to an outage, hardly seen), missed, open or none.
         public var status: String
-        /// `check_in_time`.
+        /// When the check-in that counted was received; unset without one.
         public var checkInTime: Date?
-        /// `mood_score`.
+        /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
         public var moodScore: Int?
-        /// `energy_level`.
+        /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
         public var energyLevel: Int?
 
         /// The given fields set, the others unset.
@@ -1176,17 +1178,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HistorySummary`.
     public struct HistorySummary: Codable, Hashable, Sendable {
-        /// `total_days`.
+        /// How many dates were asked for.
         public var totalDays: Int
-        /// `days_with_check_ins`.
+        /// Of these dates, those with a check-in.
         public var daysWithCheckIns: Int
-        /// `freezes_used`.
+        /// Of these dates, those that a freeze kept.
         public var freezesUsed: Int
-        /// Percent of `total_days`, one decimal.
+        /// `days_with_check_ins` of `total_days`, in percent, with one decimal.
         public var checkInRate: Double
-        /// `current_streak`.
+        /// The streak's count now, in days.
         public var currentStreak: Int
-        /// `longest_streak_in_period`.
+        /// The highest `streak_on_date` of these dates.
         public var longestStreakInPeriod: Int
 
         /// The given fields set, the others unset.
@@ -1224,11 +1226,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HistoryMilestone`.
     public struct HistoryMilestone: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date on which it was reached first.
         public var date: CalendarDate
-        /// `milestone_type`.
+        /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
         public var milestoneType: String
-        /// `title`.
+        /// The milestone's name, to show.
         public var title: String
 
         /// The given fields set, the others unset.
@@ -1257,7 +1259,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ExportCheckInHistoryRequest`.
     public struct ExportCheckInHistoryRequest: Codable, Hashable, Sendable {
-        /// 365 when absent.
+        /// How many dates up to today; 365 when absent.
         public var days: Int?
 
         /// The given fields set, the others unset.
@@ -1282,9 +1284,9 @@ extension Streaks {
     public struct PauseCheckInsRequest: Codable, Hashable, Sendable {
         /// The first date that counts again, at most 90 days from today.
         public var resumeDate: CalendarDate
-        /// `reason`.
+        /// Why: vacation, illness, life_event or other. It changes nothing about the pause.
         public var reason: String
-        /// `notes`.
+        /// More about the reason, at most 500 characters; only the person sees it.
         public var notes: String?
 
         /// The given fields set, the others unset.
@@ -1313,7 +1315,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PauseCheckInsReply`.
     public struct PauseCheckInsReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// The pause as it holds now.
         public var data: Streaks.PausedCheckIns?
 
         /// The given fields set, the others unset.
@@ -1336,17 +1338,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PausedCheckIns`.
     public struct PausedCheckIns: Codable, Hashable, Sendable {
-        /// `paused`.
+        /// Always true: a pause that is not possible is an error.
         public var paused: Bool
-        /// `pause_start_date`.
+        /// The first paused date, by the user's clock.
         public var pauseStartDate: CalendarDate
-        /// `pause_end_date`.
+        /// The first date that counts again: the `resume_date` that was asked for.
         public var pauseEndDate: CalendarDate
-        /// `days_paused`.
+        /// How many dates are paused.
         public var daysPaused: Int
-        /// `current_streak`.
+        /// The streak's count now, in days.
         public var currentStreak: Int
-        /// `message`.
+        /// One sentence in English to show to the person.
         public var message: String
 
         /// The given fields set, the others unset.
@@ -1400,7 +1402,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ResumeCheckInsReply`.
     public struct ResumeCheckInsReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// The streak after the pause.
         public var data: Streaks.ResumedCheckIns?
 
         /// The given fields set, the others unset.
@@ -1423,11 +1425,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ResumedCheckIns`.
     public struct ResumedCheckIns: Codable, Hashable, Sendable {
-        /// `resumed`.
+        /// Always true: without a pause the answer is an error.
         public var resumed: Bool
-        /// `streak_preserved`.
+        /// The count that the pause has kept, in days.
         public var streakPreserved: Int
-        /// `message`.
+        /// One sentence in English to show to the person.
         public var message: String
 
         /// The given fields set, the others unset.
@@ -1472,7 +1474,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetMilestonesReply`.
     public struct GetMilestonesReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// The milestones and what is next.
         public var data: Streaks.MilestoneList?
 
         /// The given fields set, the others unset.
@@ -1495,11 +1497,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MilestoneList`.
     public struct MilestoneList: Codable, Hashable, Sendable {
-        /// `milestones`.
+        /// All of them, the smallest count first.
         public var milestones: [Streaks.CheckInMilestone]
-        /// `total_milestones`.
+        /// How many milestones there are.
         public var totalMilestones: Int
-        /// `achieved_milestones`.
+        /// How many of them the user has ever reached.
         public var achievedMilestones: Int
         /// Unset when all are reached.
         public var nextMilestone: Streaks.UpcomingMilestone?
@@ -1538,23 +1540,23 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInMilestone`.
     public struct CheckInMilestone: Codable, Hashable, Sendable {
-        /// `milestone_type`.
+        /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
         public var milestoneType: String
-        /// `days_required`.
+        /// The count that reaches it, in days.
         public var daysRequired: Int
-        /// `title`.
+        /// The milestone's name, to show.
         public var title: String
-        /// `description`.
+        /// What reaches it, in a few words to show.
         public var description: String
-        /// `rewards`.
+        /// What it brings when it is reached first.
         public var rewards: Streaks.CheckInRewards?
-        /// `achieved`.
+        /// Whether it was ever reached, also when that streak has broken since.
         public var achieved: Bool
         /// When it was reached first.
         public var achievedDate: CalendarDate?
-        /// Unset once achieved.
+        /// Days that are left until the count reaches it; unset once achieved.
         public var daysUntil: Int?
-        /// `progress_percent`.
+        /// The present count as a part of `days_required`, in percent, at most 100; unset once achieved.
         public var progressPercent: Double?
 
         /// The given fields set, the others unset.
@@ -1601,13 +1603,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpcomingMilestone`.
     public struct UpcomingMilestone: Codable, Hashable, Sendable {
-        /// `milestone_type`.
+        /// Names the milestone by its count: day_3, day_7, day_14, day_21, day_30, day_50, day_100, day_180 or day_365.
         public var milestoneType: String
-        /// `days_until`.
+        /// Days that are left until the count reaches it.
         public var daysUntil: Int
-        /// `title`.
+        /// The milestone's name, to show.
         public var title: String
-        /// `preview`.
+        /// What it brings, in a few words to show.
         public var preview: String
 
         /// The given fields set, the others unset.
@@ -1639,15 +1641,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.LogTrackingRequest`.
     public struct LogTrackingRequest: Codable, Hashable, Sendable {
-        /// Mood and energy go together.
+        /// How the person feels, from 1 (worst) to 10 (best); required with `energy_level`.
         public var moodScore: Int?
-        /// `energy_level`.
+        /// How much energy the person has, from 1 (none) to 10 (most); required with `mood_score`.
         public var energyLevel: Int?
-        /// `weight_kg`.
+        /// Body weight in kilograms, 20 to 500. Absent: the date's weight stays as it is.
         public var weightKg: Double?
-        /// Of the whole date so far.
+        /// Steps of the whole date so far, 0 to 200,000. Absent: the date's steps stay as they are.
         public var steps: Int?
-        /// `notes`.
+        /// The person's own words, at most 500 characters; only they see them. Absent: the date's notes stay as they are.
         public var notes: String?
         /// When it was logged, by the client's clock; unset means now. The date that it names by the person's zone counts if it
         /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -1689,11 +1691,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.LogTrackingReply`.
     public struct LogTrackingReply: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The check-in streak after this report.
         public var streak: Streaks.CheckInStreak?
         /// Unset unless this was the date's check-in.
         public var milestone: Streaks.ReachedMilestone?
-        /// `tracking_entry`.
+        /// All that was reported for the date, this report included.
         public var trackingEntry: Streaks.TrackingEntry?
         /// Whether it is an activity that counts (CI-1).
         public var qualifies: Bool
@@ -1743,9 +1745,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTrackingRequest`.
     public struct GetTrackingRequest: Codable, Hashable, Sendable {
-        /// Today when absent.
+        /// Which date's entry, by the user's clock; today when absent.
         public var date: CalendarDate?
-        /// Of the weight and steps histories; 90 when absent.
+        /// How many dates up to today the weights and steps are of; 90 when absent.
         public var days: Int?
 
         /// The given fields set, the others unset.
@@ -1771,17 +1773,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTrackingReply`.
     public struct GetTrackingReply: Codable, Hashable, Sendable {
-        /// Unset when the date has none.
+        /// All that was reported for the date; unset when nothing was.
         public var entry: Streaks.TrackingEntry?
         /// Every update of the date, the oldest first.
         public var updates: [Streaks.TrackingUpdate]
-        /// Unset when there is none.
+        /// The newest weight that was reported, of any date; unset when there is none.
         public var latestWeight: Streaks.DatedWeight?
-        /// `weights`.
+        /// Dates with a weight among the last `days`, oldest first.
         public var weights: [Streaks.DatedWeight]
-        /// `steps`.
+        /// Dates with steps among the last `days`, oldest first.
         public var steps: [Streaks.DatedSteps]
-        /// `goals`.
+        /// What the user wants to reach.
         public var goals: Streaks.TrackingGoals?
 
         /// The given fields set, the others unset.
@@ -1819,17 +1821,17 @@ extension Streaks {
 
     /// What one call reported: absent fields were left out.
     public struct TrackingUpdate: Codable, Hashable, Sendable {
-        /// `at`.
+        /// When the report was stored.
         public var at: Date?
-        /// `mood_score`.
+        /// How the person felt, from 1 (worst) to 10 (best); unset when it was not reported.
         public var moodScore: Int?
-        /// `energy_level`.
+        /// How much energy the person had, from 1 (none) to 10 (most); unset when it was not reported.
         public var energyLevel: Int?
-        /// `weight_kg`.
+        /// Body weight in kilograms; unset when it was not reported.
         public var weightKg: Double?
-        /// `steps`.
+        /// Steps of the date up to then; unset when they were not reported.
         public var steps: Int?
-        /// `notes`.
+        /// The person's own words; unset when there are none.
         public var notes: String?
         /// As in TrackingEntry; empty when it was none that counts.
         public var activities: [String]
@@ -1872,9 +1874,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DatedWeight`.
     public struct DatedWeight: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that it was reported for, by the user's clock.
         public var date: CalendarDate
-        /// `weight_kg`.
+        /// Body weight in kilograms: the last one reported for the date.
         public var weightKg: Double
 
         /// The given fields set, the others unset.
@@ -1900,9 +1902,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DatedSteps`.
     public struct DatedSteps: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that it was reported for, by the user's clock.
         public var date: CalendarDate
-        /// `steps`.
+        /// Steps of the date: the last number reported for it.
         public var steps: Int
 
         /// The given fields set, the others unset.
@@ -1951,7 +1953,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TrackingGoals`.
     public struct TrackingGoals: Codable, Hashable, Sendable {
-        /// `steps`.
+        /// Steps of a date that count as a check-in; 10,000 until the user sets another number.
         public var steps: Int
 
         /// The given fields set, the others unset.
@@ -1990,15 +1992,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetXPReply`.
     public struct GetXPReply: Codable, Hashable, Sendable {
-        /// What can be spent.
+        /// Experience points that can be spent.
         public var balance: Int64
         /// Everything ever earned; decides the level.
         public var lifetime: Int64
-        /// `level`.
+        /// The level that `lifetime` makes, from 1.
         public var level: Int
-        /// Lifetime XP at which this level began and the next one begins.
+        /// Lifetime XP at which this level began.
         public var levelFrom: Int64
-        /// `next_level_at`.
+        /// Lifetime XP at which the next level begins.
         public var nextLevelAt: Int64
         /// The last 50, the newest first.
         public var postings: [Streaks.XPPosting]
@@ -2038,11 +2040,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.XPPosting`.
     public struct XPPosting: Codable, Hashable, Sendable {
-        /// `amount`.
+        /// Experience points: above 0 earned, below 0 spent.
         public var amount: Int64
-        /// check_in, milestone, perfect_week, perfect_month, freeze_purchase, repair, booster, …
+        /// What it was for: check_in, milestone, perfect_week, perfect_month, freeze_purchase, repair, booster, …
         public var cause: String
-        /// `posted_at`.
+        /// When it was posted.
         public var postedAt: Date?
 
         /// The given fields set, the others unset.

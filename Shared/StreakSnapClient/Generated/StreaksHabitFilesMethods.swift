@@ -15,10 +15,10 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
-        ///   - format: csv when absent.
-        ///   - from: The first date; all dates when absent.
-        ///   - to: The last date.
-        ///   - habitID: Only this habit.
+        ///   - format: What the file is to be; csv when absent.
+        ///   - from: The first date; all dates from the beginning when absent.
+        ///   - to: The last date; up to the newest when absent.
+        ///   - habitID: Only this habit; all of them when absent.
         ///   - includeNotes: Whether notes are in; they are when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
@@ -62,9 +62,9 @@ extension Streaks {
         /// - Parameters:
         ///   - file: The backup, at most 95 MiB.
         ///   - progress: Called as bytes are sent.
-        ///   - dryRun: Only checks the document.
+        ///   - dryRun: Only checks the document and says what would become of it.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_FILE`, `TOO_MANY_IMPORTS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_FILE`, `QUOTA_EXCEEDED`, `TOO_MANY_IMPORTS`.
         @discardableResult
         public func restoreHabits(
             file: UploadFile? = nil,
@@ -83,13 +83,13 @@ extension Streaks {
         /// is added; warnings say what could not be taken as it was. With `dry_run` nothing is added either way, and the reply says what would be.
         ///
         /// - Parameters:
-        ///   - file: At most 32 MiB.
+        ///   - file: The file, at most 32 MiB.
         ///   - progress: Called as bytes are sent.
-        ///   - format: `format`.
-        ///   - dryRun: `dry_run`.
+        ///   - format: What the file is: csv as the export makes it, loop for Loop Habit Tracker's, mapping for any table that `columns` describes.
+        ///   - dryRun: Only checks the file and says what would become of it.
         ///   - columns: With `mapping`: which column is what, by its header.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_FILE`, `TOO_MANY_HABITS`, `TOO_MANY_IMPORTS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `INVALID_FILE`, `QUOTA_EXCEEDED`, `TOO_MANY_HABITS`, `TOO_MANY_IMPORTS`.
         @discardableResult
         public func importHabits(
             file: UploadFile? = nil,

@@ -4,13 +4,13 @@
 extension Streaks {
     /// `streaksnap.streaks.v1.ExportHabitsRequest`.
     public struct ExportHabitsRequest: Codable, Hashable, Sendable {
-        /// csv when absent.
+        /// What the file is to be; csv when absent.
         public var format: String?
-        /// The first date; all dates when absent.
+        /// The first date; all dates from the beginning when absent.
         public var from: CalendarDate?
-        /// The last date.
+        /// The last date; up to the newest when absent.
         public var to: CalendarDate?
-        /// Only this habit.
+        /// Only this habit; all of them when absent.
         public var habitID: HabitID?
         /// Whether notes are in; they are when absent.
         public var includeNotes: Bool?
@@ -63,7 +63,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RestoreHabitsRequest`.
     public struct RestoreHabitsRequest: Codable, Hashable, Sendable {
-        /// Only checks the document.
+        /// Only checks the document and says what would become of it.
         public var dryRun: Bool
 
         /// The given fields set, the others unset.
@@ -86,9 +86,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RestoreHabitsReply`.
     public struct RestoreHabitsReply: Codable, Hashable, Sendable {
-        /// `dry_run`.
+        /// Whether the file was only checked: then nothing has changed.
         public var dryRun: Bool
-        /// `summary`.
+        /// What the file has, and what became or would become of it.
         public var summary: Streaks.HabitFileSummary
         /// The new number that devices begin anew with; unset with `dry_run`.
         public var epoch: Int?
@@ -119,9 +119,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ImportHabitsRequest`.
     public struct ImportHabitsRequest: Codable, Hashable, Sendable {
-        /// `format`.
+        /// What the file is: csv as the export makes it, loop for Loop Habit Tracker's, mapping for any table that `columns` describes.
         public var format: String
-        /// `dry_run`.
+        /// Only checks the file and says what would become of it.
         public var dryRun: Bool
         /// With `mapping`: which column is what, by its header.
         public var columns: Streaks.HabitColumns?
@@ -220,9 +220,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ImportHabitsReply`.
     public struct ImportHabitsReply: Codable, Hashable, Sendable {
-        /// `dry_run`.
+        /// Whether the file was only checked: then nothing has changed.
         public var dryRun: Bool
-        /// `summary`.
+        /// What the file has, and what became or would become of it.
         public var summary: Streaks.HabitFileSummary
 
         /// The given fields set, the others unset.
@@ -250,25 +250,25 @@ extension Streaks {
     public struct HabitFileSummary: Codable, Hashable, Sendable {
         /// Habits of the file, in their order; the first 100.
         public var habits: [Streaks.HabitFileEntry]
-        /// `habit_count`.
+        /// Habits in the file.
         public var habitCount: Int
-        /// `completion_count`.
+        /// Completions in the file.
         public var completionCount: Int
-        /// `skip_count`.
+        /// Skipped dates in the file.
         public var skipCount: Int
-        /// `category_count`.
+        /// Categories in the file.
         public var categoryCount: Int
-        /// `day_note_count`.
+        /// Notes about dates in the file.
         public var dayNoteCount: Int
         /// How many habits arrive in the archive because of the plan's limit (HA-13).
         public var archivedCount: Int
         /// What cannot be taken as it is; at most 100.
         public var warnings: [Streaks.HabitFileIssue]
-        /// `warning_count`.
+        /// Warnings in all, also those that are not listed.
         public var warningCount: Int
         /// What is wrong: with `dry_run` here, otherwise the request fails with them. At most 100.
         public var errors: [Streaks.HabitFileIssue]
-        /// `error_count`.
+        /// Errors in all, also those that are not listed.
         public var errorCount: Int
 
         /// The given fields set, the others unset.
@@ -321,13 +321,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitFileEntry`.
     public struct HabitFileEntry: Codable, Hashable, Sendable {
-        /// In the file.
+        /// What the habit is called in the file.
         public var name: String
         /// What it is called here: the same, or with " (2)" when that name is taken.
         public var newName: String
-        /// `completion_count`.
+        /// Completions in the file.
         public var completionCount: Int
-        /// `skip_count`.
+        /// Skipped dates in the file.
         public var skipCount: Int
         /// It arrives in the archive.
         public var archived: Bool
@@ -371,7 +371,7 @@ extension Streaks {
     public struct HabitFileIssue: Codable, Hashable, Sendable {
         /// `line 12, column 3`, `Checkmarks.csv, line 3`, `data.habits[2].name`; empty for the file itself.
         public var place: String
-        /// `message`.
+        /// What is the matter, in one sentence to show.
         public var message: String
 
         /// The given fields set, the others unset.

@@ -12,12 +12,12 @@ extension Streaks {
         /// tapped after midnight. The same tap said again changes nothing more and has the same answer.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - action: `action`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - action: What the person chose to do.
         ///   - date: The date of the reminder, from its push: not the date of the tap.
         ///   - reminderNumber: `reminder_number` of the push: which reminder of the date it answers. Unset: the newest.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_IN_FUTURE`, `DATE_NOT_DUE`, `DATE_TOO_OLD`, `HABIT_NOT_FOUND`, `NO_REMINDER`, `SNOOZE_LIMIT_REACHED`, `TOO_MANY_COMPLETIONS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_IN_FUTURE`, `DATE_NOT_DUE`, `DATE_TOO_OLD`, `HABIT_NOT_FOUND`, `NO_REMINDER`, `QUOTA_EXCEEDED`, `SNOOZE_LIMIT_REACHED`, `TOO_MANY_COMPLETIONS`.
         @discardableResult
         public func answerReminder(
             habitID: HabitID,

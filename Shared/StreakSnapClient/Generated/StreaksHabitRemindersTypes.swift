@@ -23,9 +23,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.AnswerReminderRequest`.
     public struct AnswerReminderRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `action`.
+        /// What the person chose to do.
         public var action: Streaks.ReminderAction
         /// The date of the reminder, from its push: not the date of the tap.
         public var date: CalendarDate
@@ -61,17 +61,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.AnswerReminderReply`.
     public struct AnswerReminderReply: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `date`.
+        /// The date of the reminder.
         public var date: CalendarDate
-        /// For the person: "Great job! Read completed ✓".
+        /// One sentence for the person: "Great job! Read completed ✓".
         public var message: String
         /// When the reminder comes again; unset when it does not.
         public var remindAt: Date?
-        /// Of this habit and date.
+        /// How often the reminder of this habit and date may still be snoozed.
         public var snoozesLeft: Int
-        /// Of the habit now.
+        /// The count of the habit's present run, in `unit`; 0 when none runs.
         public var currentCount: Int
         /// What `current_count` counts.
         public var unit: Streaks.HabitUnit

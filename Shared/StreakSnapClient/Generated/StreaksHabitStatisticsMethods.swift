@@ -34,7 +34,7 @@ extension Streaks {
         /// `consistency`; its calendar and counts always.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - period: week when absent. All but the week are for premium users.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `PREMIUM_REQUIRED`.
@@ -68,7 +68,7 @@ extension Streaks {
         /// The same of one habit. For premium users.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `PREMIUM_REQUIRED`.
         @discardableResult
@@ -86,7 +86,7 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - month: YYYY-MM; this month when neither is given.
-        ///   - year: Instead of a month.
+        ///   - year: A whole year, instead of a month.
         ///   - categoryID: Only habits of these categories; all when absent.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult

@@ -74,9 +74,9 @@ extension Streaks {
 
     /// Done of due: "23/30". Excused dates count neither way, open ones only when done.
     public struct SuccessRate: Codable, Hashable, Sendable {
-        /// `done`.
+        /// Dates that were done, or weeks that were kept.
         public var done: Int
-        /// `due`.
+        /// Dates, or weeks of a weekly habit, that could have been.
         public var due: Int
         /// Unset when nothing was due. 100 only when all are done.
         public var percent: Int?
@@ -107,11 +107,11 @@ extension Streaks {
 
     /// A point of a chart.
     public struct RatePoint: Codable, Hashable, Sendable {
-        /// Its dates.
+        /// The first of its dates.
         public var from: CalendarDate
-        /// `to`.
+        /// The last of its dates.
         public var to: CalendarDate
-        /// `rate`.
+        /// Done of due on these dates.
         public var rate: Streaks.SuccessRate?
         /// Dates done, of each habit its own, extra ones too.
         public var daysDone: Int
@@ -145,9 +145,9 @@ extension Streaks {
 
     /// A chart of rates over a period.
     public struct RateChart: Codable, Hashable, Sendable {
-        /// The first date of the period, and today.
+        /// The first date of the period.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date of the period: today.
         public var to: CalendarDate
         /// Slots of all habits, added (not the mean of their rates).
         public var rate: Streaks.SuccessRate?
@@ -198,13 +198,13 @@ extension Streaks {
 
     /// A streak, running or not.
     public struct StreakFigure: Codable, Hashable, Sendable {
-        /// `count`.
+        /// How many days or weeks it counts.
         public var count: Int
-        /// `unit`.
+        /// What `count` is of: days, or weeks of a weekly habit.
         public var unit: Streaks.HabitRunUnit
         /// Whose it is.
         public var habitID: HabitID
-        /// `habit_name`.
+        /// What the user calls that habit.
         public var habitName: String
 
         /// The given fields set, the others unset.
@@ -236,9 +236,9 @@ extension Streaks {
 
     /// On how many dates of a weekday a habit was done, of those on which it could be.
     public struct WeekdayFigure: Codable, Hashable, Sendable {
-        /// 0 = Sunday … 6.
+        /// Which weekday: 0 = Sunday … 6.
         public var weekday: Int
-        /// `rate`.
+        /// Dates done, of those on which it could be.
         public var rate: Streaks.SuccessRate?
 
         /// The given fields set, the others unset.
@@ -264,11 +264,11 @@ extension Streaks {
 
     /// When completions were made; of those whose time is known.
     public struct DayPartFigures: Codable, Hashable, Sendable {
-        /// `morning`.
+        /// From midnight to 12:00 by the user's clock.
         public var morning: Streaks.DayPartFigure?
-        /// `afternoon`.
+        /// From 12:00 to 18:00.
         public var afternoon: Streaks.DayPartFigure?
-        /// `evening`.
+        /// From 18:00 to midnight.
         public var evening: Streaks.DayPartFigure?
         /// morning, afternoon or evening: the part with most completions; unset with fewer than 7, or when two have as many.
         public var best: String?
@@ -307,9 +307,9 @@ extension Streaks {
 
     /// A part of the day: before 12, before 18, after.
     public struct DayPartFigure: Codable, Hashable, Sendable {
-        /// `completions`.
+        /// Completions made in this part of the day.
         public var completions: Int
-        /// The three come to 100.
+        /// Their share of all three parts in percent; the three come to 100.
         public var percent: Int
 
         /// The given fields set, the others unset.
@@ -368,9 +368,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetStatisticsOverviewReply`.
     public struct GetStatisticsOverviewReply: Codable, Hashable, Sendable {
-        /// `period`.
+        /// What the figures are of: week, month or year (the last 7, 30 or 365 dates), or all.
         public var period: String
-        /// `chart`.
+        /// Rates of all these habits together.
         public var chart: Streaks.RateChart
         /// The longest of those that run; unset when none does.
         public var currentStreak: Streaks.StreakFigure?
@@ -380,19 +380,19 @@ extension Streaks {
         public var averageStreak: Int
         /// Of all categories; `habits_active` are those that are not in the archive.
         public var habitsTotal: Int
-        /// `habits_active`.
+        /// Habits that are not in the archive, of all categories.
         public var habitsActive: Int
-        /// `habits_archived`.
+        /// Habits in the archive, of all categories.
         public var habitsArchived: Int
-        /// Of the period.
+        /// Completions made in the period.
         public var completions: Int64
-        /// `days_done`.
+        /// Dates done in the period, of each habit its own, extra ones too.
         public var daysDone: Int
         /// In the order that was asked for.
         public var habits: [Streaks.HabitResult]
-        /// Sunday first.
+        /// How often habits were done on each weekday, Sunday first.
         public var weekdays: [Streaks.WeekdayFigure]
-        /// `times`.
+        /// When completions were made, by part of the day.
         public var times: Streaks.DayPartFigures?
 
         /// The given fields set, the others unset.
@@ -451,33 +451,33 @@ extension Streaks {
 
     /// A habit in the list of results.
     public struct HabitResult: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `category_id`.
+        /// The category that it is in; unset when it is in none.
         public var categoryID: HabitCategoryID?
         /// Of the period, weeks for a weekly habit.
         public var rate: Streaks.SuccessRate?
-        /// `trend`.
+        /// In points of a hundred against the period before; unset for all time, and when either has no rate.
         public var trend: Int?
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `longest_streak`.
+        /// The longest run in `streak_unit`.
         public var longestStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitRunUnit
-        /// Of the period.
+        /// Completions made in the period.
         public var completions: Int
-        /// `days_done`.
+        /// Dates done in the period, extra ones too.
         public var daysDone: Int
         /// The sum of the values of the period.
         public var value: Double
-        /// What the value counts.
+        /// What the value counts, as the user writes it; empty when nothing was given.
         public var unit: String
         /// The last 7 dates for the week, else the last 28; the last one is today.
         public var squares: [Streaks.HabitSquare]
@@ -544,7 +544,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitStatisticsRequest`.
     public struct GetHabitStatisticsRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// week when absent. All but the week are for premium users.
         public var period: String?
@@ -572,33 +572,33 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitStatisticsReply`.
     public struct GetHabitStatisticsReply: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `period`.
+        /// What the figures are of: week, month or year (the last 7, 30 or 365 dates), or all.
         public var period: String
-        /// `chart`.
+        /// Rates of the habit over the period.
         public var chart: Streaks.RateChart
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
         /// In the unit of the current one.
         public var longestStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitRunUnit
-        /// Of both units.
+        /// The longest run of days; 0 when it was never one of days.
         public var longestStreakDays: Int
-        /// `longest_streak_weeks`.
+        /// The longest run of weeks; 0 when it was never a weekly habit.
         public var longestStreakWeeks: Int
         /// The longest run, weeks as 7 days; unset before the first.
         public var bestRun: Streaks.HabitStreakRun?
         /// Every run, the newest first; at most 100.
         public var timeline: [Streaks.HabitStreakRun]
-        /// `period_totals`.
+        /// What was done in the period.
         public var periodTotals: Streaks.HabitTotals?
-        /// `all_time_totals`.
+        /// What was done since the habit began.
         public var allTimeTotals: Streaks.HabitTotals?
-        /// Sunday first.
+        /// How often it was done on each weekday, Sunday first.
         public var weekdays: [Streaks.WeekdayFigure]
-        /// `times`.
+        /// When completions were made, by part of the day.
         public var times: Streaks.DayPartFigures?
         /// Unset with fewer than 7 due dates in the last 90, and without premium.
         public var consistency: Streaks.HabitScore?
@@ -680,13 +680,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitTotals`.
     public struct HabitTotals: Codable, Hashable, Sendable {
-        /// `completions`.
+        /// How many completions were recorded.
         public var completions: Int64
         /// Dates done, extra ones too.
         public var daysDone: Int
-        /// The sum of the values.
+        /// The sum of the values of these completions.
         public var value: Double
-        /// `unit`.
+        /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
         public var unit: String
 
         /// The given fields set, the others unset.
@@ -718,15 +718,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitStreakRun`.
     public struct HabitStreakRun: Codable, Hashable, Sendable {
-        /// The first and the last date that count, of weeks the first of the first and the last of the last.
+        /// The first date that counts, of weeks the first of the first week.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date that counts, of weeks the last of the last week.
         public var to: CalendarDate
-        /// `count`.
+        /// How many days or weeks it counts.
         public var count: Int
-        /// `unit`.
+        /// What `count` is of: days, or weeks of a weekly habit.
         public var unit: Streaks.HabitRunUnit
-        /// `ended`.
+        /// Why it ended, or that it still runs.
         public var ended: Streaks.HabitRunEnd
         /// The missed date, of a week its last; or the first one of the other schedule. Unset while it runs.
         public var endedOn: CalendarDate?
@@ -771,13 +771,13 @@ extension Streaks {
 
     /// How steadily a habit was kept over the last 90 dates (HA-16).
     public struct HabitScore: Codable, Hashable, Sendable {
-        /// 0…100.
+        /// How steadily it was kept, 0…100.
         public var score: Int
         /// A, B, C, D or F: from 90, 80, 70, 60 on.
         public var grade: String
-        /// `days_per_week`.
+        /// On how many dates of a week it is done on average, with one decimal.
         public var daysPerWeek: Double
-        /// `text`.
+        /// The same in one sentence to show.
         public var text: String
 
         /// The given fields set, the others unset.
@@ -809,11 +809,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitHeatMap`.
     public struct HabitHeatMap: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The date of the first square.
         public var from: CalendarDate
-        /// `to`.
+        /// The date of the last square.
         public var to: CalendarDate
-        /// One for each date.
+        /// What became of each date, oldest first.
         public var squares: [Streaks.HabitSquare]
         /// One for each date: how much of the target was reached, 0…100. Without a target 100 when done.
         public var percents: [Int]
@@ -847,11 +847,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitMilestoneMark`.
     public struct HabitMilestoneMark: Codable, Hashable, Sendable {
-        /// `count`.
+        /// The celebrated count, in the unit of the present streak.
         public var count: Int
-        /// The present streak has reached it.
+        /// Whether the present streak has reached it.
         public var reached: Bool
-        /// The longest one has.
+        /// Whether the longest streak has reached it.
         public var reachedBefore: Bool
 
         /// The given fields set, the others unset.
@@ -880,17 +880,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RelatedHabit`.
     public struct RelatedHabit: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitRunUnit
 
         /// The given fields set, the others unset.
@@ -944,15 +944,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetInsightsOverviewReply`.
     public struct GetInsightsOverviewReply: Codable, Hashable, Sendable {
-        /// Of the last 365 dates.
+        /// When habits were completed in the last 365 dates, by part of the day.
         public var times: Streaks.DayPartFigures?
         /// The same by habit, those with most completions first.
         public var timesByHabit: [Streaks.HabitDayParts]
-        /// The strongest 20.
+        /// Habits that are done on the same dates, the strongest 20.
         public var together: [Streaks.HabitsTogether]
         /// The habits that are on the way to their next milestone, the soonest first; at most 10.
         public var forecasts: [Streaks.HabitForecast]
-        /// `week`.
+        /// This week against the last.
         public var week: Streaks.WeekComparison
 
         /// The given fields set, the others unset.
@@ -987,11 +987,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitDayParts`.
     public struct HabitDayParts: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `times`.
+        /// When completions were made, by part of the day.
         public var times: Streaks.DayPartFigures?
 
         /// The given fields set, the others unset.
@@ -1022,15 +1022,15 @@ extension Streaks {
     public struct HabitsTogether: Codable, Hashable, Sendable {
         /// When this one is completed …
         public var habitID: HabitID
-        /// `habit_name`.
+        /// What the user calls that habit.
         public var habitName: String
         /// … so is this one, more often than else.
         public var otherHabitID: HabitID
-        /// `other_habit_name`.
+        /// What the user calls the other one.
         public var otherHabitName: String
-        /// Dates on which both could be done, and on which both were.
+        /// Dates on which both could be done.
         public var days: Int
-        /// `days_together`.
+        /// Dates on which both were done.
         public var daysTogether: Int
         /// The share of the dates on which both are done.
         public var support: Double
@@ -1040,7 +1040,7 @@ extension Streaks {
         public var lift: Double
         /// lift − 1, in hundredths.
         public var percentMoreLikely: Int
-        /// `text`.
+        /// The same in one sentence to show.
         public var text: String
 
         /// The given fields set, the others unset.
@@ -1093,31 +1093,31 @@ extension Streaks {
 
     /// When the next milestone is reached at the present pace.
     public struct HabitForecast: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `milestone`.
+        /// The next celebrated count, in `streak_unit`.
         public var milestone: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitRunUnit
-        /// `remaining`.
+        /// How many days or weeks are left until it.
         public var remaining: Int
         /// Of the way to the milestone, 0…99.
         public var progressPercent: Int
-        /// Unset when there is none: see `obstacle`.
+        /// When the milestone is reached at the present pace; unset when it cannot be said: see `obstacle`.
         public var date: CalendarDate?
-        /// What the date assumes.
+        /// What the date assumes, in words to show; unset without a date.
         public var assumption: String?
         /// That none of the remaining is missed, by the rate of the last 90 dates, in hundredths.
         public var chancePercent: Int?
         /// Why there is no date: no_pace (fewer than 7 due dates, or none done), unlikely (a miss is likelier), too_far (over ten years).
         public var obstacle: String?
-        /// `text`.
+        /// The forecast in one sentence to show.
         public var text: String
 
         /// The given fields set, the others unset.
@@ -1176,9 +1176,9 @@ extension Streaks {
 
     /// The last 7 dates against the 7 before.
     public struct WeekComparison: Codable, Hashable, Sendable {
-        /// `this_week`.
+        /// The last 7 dates, today included.
         public var thisWeek: Streaks.WeekFigures
-        /// `last_week`.
+        /// The 7 dates before.
         public var lastWeek: Streaks.WeekFigures
         /// More or fewer completions.
         public var completionsChange: Int
@@ -1219,11 +1219,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.WeekFigures`.
     public struct WeekFigures: Codable, Hashable, Sendable {
-        /// `completions`.
+        /// Completions of these dates.
         public var completions: Int
-        /// `rate`.
+        /// Done of due on these dates.
         public var rate: Streaks.SuccessRate?
-        /// Seven dates.
+        /// One for each of the seven dates.
         public var points: [Streaks.RatePoint]
 
         /// The given fields set, the others unset.
@@ -1252,13 +1252,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ConsistentHabit`.
     public struct ConsistentHabit: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `consistency`.
+        /// Its score and grade.
         public var consistency: Streaks.HabitScore?
 
         /// The given fields set, the others unset.
@@ -1290,7 +1290,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitInsightsRequest`.
     public struct GetHabitInsightsRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -1313,9 +1313,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitInsightsReply`.
     public struct GetHabitInsightsReply: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// Of the last 365 dates.
+        /// When it was completed in the last 365 dates, by part of the day.
         public var times: Streaks.DayPartFigures?
         /// "You usually complete this habit in the morning"; unset when there is no usual time.
         public var timesText: String?
@@ -1323,7 +1323,7 @@ extension Streaks {
         public var together: [Streaks.HabitsTogether]
         /// Unset for a habit in the archive.
         public var forecast: Streaks.HabitForecast?
-        /// `consistency`.
+        /// How steadily it was kept over the last 90 dates; unset with fewer than 7 due dates in them.
         public var consistency: Streaks.HabitScore?
 
         /// The given fields set, the others unset.
@@ -1363,7 +1363,7 @@ extension Streaks {
     public struct GetHabitsCalendarRequest: Codable, Hashable, Sendable {
         /// YYYY-MM; this month when neither is given.
         public var month: String
-        /// Instead of a month.
+        /// A whole year, instead of a month.
         public var year: Int?
         /// Only habits of these categories; all when absent.
         public var categoryID: [HabitCategoryID]
@@ -1394,15 +1394,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitsCalendarReply`.
     public struct GetHabitsCalendarReply: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first date that is shown.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date that is shown.
         public var to: CalendarDate
         /// The date that the user's clock shows.
         public var today: CalendarDate
         /// Every date of the month or year; those to come are empty.
         public var days: [Streaks.HabitsDay]
-        /// 0 = Sunday … 6.
+        /// The user's first day of the week, 0 = Sunday … 6.
         public var firstDayOfWeek: Int
 
         /// The given fields set, the others unset.
@@ -1437,11 +1437,11 @@ extension Streaks {
 
     /// A date of all habits together.
     public struct HabitsDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, by the user's clock.
         public var date: CalendarDate
         /// Habits done, of those that were due and not excused; a weekly habit is due when it is done, or cannot wait.
         public var done: Int
-        /// `due`.
+        /// Habits that were due on the date and not excused.
         public var due: Int
         /// The intensity of the tile; unset when nothing was due.
         public var percent: Int?

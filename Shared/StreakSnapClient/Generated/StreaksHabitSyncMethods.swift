@@ -24,7 +24,7 @@ extension Streaks {
         ///   - changes: The oldest of the queue, in the order they were made.
         ///   - hasMoreChanges: The queue has more than this request: the device's last sync stays what it was, so that all of the queue reaches as far back (HA-12).
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_PAUSED`, `CATEGORY_ID_TAKEN`, `CATEGORY_LIMIT_REACHED`, `CATEGORY_NOT_FOUND`, `COMPLETION_ID_TAKEN`, `COMPLETION_NOT_FOUND`, `DATE_IN_FUTURE`, `DATE_NOT_DUE`, `DATE_TOO_OLD`, `GONE`, `HABIT_ID_TAKEN`, `HABIT_LIMIT_REACHED`, `HABIT_NOT_FOUND`, `NOT_PAUSED`, `PAUSE_TOO_LONG`, `PREMIUM_REQUIRED`, `RESYNC_REQUIRED`, `STREAK_NOT_ACTIVE`, `SYNC_SCHEMA_UNSUPPORTED`, `TOO_MANY_COMPLETIONS`, `TOO_MANY_HABITS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_PAUSED`, `CATEGORY_ID_TAKEN`, `CATEGORY_LIMIT_REACHED`, `CATEGORY_NOT_FOUND`, `COMPLETION_ID_TAKEN`, `COMPLETION_NOT_FOUND`, `DATE_IN_FUTURE`, `DATE_NOT_DUE`, `DATE_TOO_OLD`, `GONE`, `HABIT_ID_TAKEN`, `HABIT_LIMIT_REACHED`, `HABIT_NOT_FOUND`, `NOT_PAUSED`, `PAUSE_TOO_LONG`, `PREMIUM_REQUIRED`, `QUOTA_EXCEEDED`, `RESYNC_REQUIRED`, `STREAK_NOT_ACTIVE`, `SYNC_SCHEMA_UNSUPPORTED`, `TOO_MANY_COMPLETIONS`, `TOO_MANY_HABITS`.
         @discardableResult
         public func sync(
             deviceID: String,

@@ -94,15 +94,15 @@ extension Streaks {
         /// Names of fields that have no value any more: category_id, reminder_time, reminder_days and target_value of a habit; value, mood and done_at
         /// of a completion; daily_reminder_time of the settings. Texts are cleared by empty ones.
         public var clear: [String]
-        /// The fields of the entity: those that have changed, and no others. The one that `entity` names.
+        /// Of a habit: the fields that have changed. A change has one of these parts, the one that `entity` names.
         public var habit: Streaks.SyncHabitFields?
-        /// `category`.
+        /// Of a category: the fields that have changed.
         public var category: Streaks.SyncCategoryFields?
-        /// `completion`.
+        /// Of a completion: the fields that have changed.
         public var completion: Streaks.SyncCompletionFields?
-        /// `pause`.
+        /// Of a pause: its dates.
         public var pause: Streaks.SyncPauseFields?
-        /// `settings`.
+        /// Of the settings: those that have changed.
         public var settings: Streaks.SyncSettingsFields?
         /// Of a day note: the text, at most 500 characters.
         public var note: String?
@@ -173,11 +173,11 @@ extension Streaks {
     public struct SyncHabitFields: Codable, Hashable, Sendable {
         /// 1 to 50 characters. A name that another habit has gets " (2)" (HA-13).
         public var name: String?
-        /// `description`.
+        /// At most 200 characters; an empty one removes it.
         public var description: String?
-        /// #RRGGBB.
+        /// Its color, #RRGGBB.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon of the app.
         public var icon: String?
         /// One that is not there (any more) is taken as none.
         public var categoryID: String?
@@ -241,13 +241,13 @@ extension Streaks {
     public struct SyncSchedule: Codable, Hashable, Sendable {
         /// daily, weekdays, every_n_days, times_per_week or days_of_month.
         public var type: String
-        /// 0 = Sunday … 6, at least one.
+        /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6, at least one.
         public var weekdays: [Int]
-        /// 1 … 365.
+        /// Of `every_n_days`: due on each date of this number, 1 … 365.
         public var every: Int?
-        /// 1 … 7.
+        /// Of `times_per_week`: on how many dates of each week, 1 … 7.
         public var times: Int?
-        /// 1 … 31, at least one.
+        /// Of `days_of_month`: the days on which it is due, 1 … 31, at least one.
         public var days: [Int]
 
         /// The given fields set, the others unset.
@@ -284,9 +284,9 @@ extension Streaks {
     public struct SyncCategoryFields: Codable, Hashable, Sendable {
         /// 1 to 30 characters. A name that another category has gets " (2)".
         public var name: String?
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon of the app.
         public var icon: String?
 
         /// The given fields set, the others unset.
@@ -317,9 +317,9 @@ extension Streaks {
     public struct SyncCompletionFields: Codable, Hashable, Sendable {
         /// Of a habit with a target; absent: what is missing to it.
         public var value: Double?
-        /// At most 100 characters.
+        /// The user's own words, at most 100 characters; empty ones remove them.
         public var note: String?
-        /// great, good, okay or bad.
+        /// How it felt: great, good, okay or bad.
         public var mood: String?
         /// When it was done by the device's clock. One that lies more than 5 minutes ahead of the server's clock, or not on `date`, is left out: then
         /// only the date is known.
@@ -382,19 +382,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncSettingsFields`.
     public struct SyncSettingsFields: Codable, Hashable, Sendable {
-        /// 0 = Sunday to 6.
+        /// 0 = Sunday to 6: weeks of weekly habits and of calendars begin with it.
         public var firstDayOfWeek: Int?
-        /// light, dark or auto.
+        /// How the app looks: light, dark, or auto, which follows the device.
         public var theme: String?
-        /// `accent_color`.
+        /// The color of buttons and marks in the app, #RRGGBB.
         public var accentColor: String?
-        /// `haptics`.
+        /// Whether the app gives haptic feedback. Unchanged when absent.
         public var haptics: Bool?
-        /// `animations`.
+        /// Whether the app shows animations. Unchanged when absent.
         public var animations: Bool?
-        /// `onboarded`.
+        /// Whether the user has been through the app's introduction. Unchanged when absent.
         public var onboarded: Bool?
-        /// HH:MM.
+        /// What new habits are offered for their reminder, HH:MM.
         public var dailyReminderTime: String?
 
         /// The given fields set, the others unset.
@@ -435,9 +435,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncResult`.
     public struct SyncResult: Codable, Hashable, Sendable {
-        /// `change_id`.
+        /// The change that it is about.
         public var changeID: String
-        /// `outcome`.
+        /// What became of the change.
         public var outcome: Streaks.SyncOutcome
         /// The change was answered before: this is that answer.
         public var repeated: Bool
@@ -445,7 +445,7 @@ extension Streaks {
         public var mergedInto: String?
         /// Of a refused one: what a client can act on: GONE, HABIT_NOT_FOUND, DATE_TOO_OLD, VALIDATION_ERROR and so on.
         public var code: String?
-        /// `message`.
+        /// Of a refused one: what is wrong, in one sentence.
         public var message: String?
         /// The field that is to blame.
         public var field: String?
@@ -497,16 +497,16 @@ extension Streaks {
         /// Delete the copy, not the queue: what follows begins anew, because the cursor is of another epoch, or older than deletions are
         /// remembered (400 days).
         public var reset: Bool
-        /// Entries that are new or changed: each replaces what the copy has of the same id. They come in the order of their changes, so that a
-        /// completion may come before its habit.
+        /// Habits that are new or changed. As of all entries, each replaces what the copy has of the same id; they come in the order of their
+        /// changes, so that a completion may come before its habit.
         public var habits: [Streaks.SyncHabit]
-        /// `categories`.
+        /// Categories that are new or changed.
         public var categories: [Streaks.SyncCategory]
-        /// `completions`.
+        /// Completions that are new or changed.
         public var completions: [Streaks.SyncCompletion]
-        /// `skips`.
+        /// Skipped dates that are new.
         public var skips: [Streaks.SyncSkip]
-        /// `day_notes`.
+        /// Notes about dates that are new or changed.
         public var dayNotes: [Streaks.SyncDayNote]
         /// Unset when nothing of it has changed.
         public var settings: Streaks.SyncSettings?
@@ -522,7 +522,7 @@ extension Streaks {
         public var today: CalendarDate
         /// The first date of which this device's next request may bring completions and skips (HA-12).
         public var earliestDate: CalendarDate
-        /// `server_time`.
+        /// When the server answered, by its clock.
         public var serverTime: Date?
 
         /// The given fields set, the others unset.
@@ -593,39 +593,39 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncHabit`.
     public struct SyncHabit: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the habit.
         public var id: HabitID
-        /// `name`.
+        /// What the user calls it, 1 to 50 characters.
         public var name: String
-        /// `description`.
+        /// More about it, at most 200 characters; empty when there is nothing.
         public var description: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `category_id`.
+        /// The category that it is in; unset when it is in none.
         public var categoryID: HabitCategoryID?
-        /// `unit`.
+        /// What the target counts: pages, minutes; empty when nothing was given.
         public var unit: String
         /// HH:MM; unset without a reminder.
         public var reminderTime: String?
-        /// Empty: when it is due.
+        /// On which weekdays it reminds, 0 = Sunday … 6; empty: on the dates on which it is due.
         public var reminderDays: [Int]
         /// Place in the list, from the top.
         public var position: Int
-        /// `archived`.
+        /// Whether it is in the archive.
         public var archived: Bool
-        /// `archived_at`.
+        /// Since when it is in the archive; unset while it is active.
         public var archivedAt: Date?
-        /// `created_at`.
+        /// When it was created.
         public var createdAt: Date?
-        /// `updated_at`.
+        /// When it was changed last.
         public var updatedAt: Date?
         /// Schedule and target as they hold from a date on, oldest first.
         public var versions: [Streaks.SyncVersion]
-        /// Also those that are over.
+        /// Its pauses, also those that are over.
         public var pauses: [Streaks.SyncPause]
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -696,11 +696,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncVersion`.
     public struct SyncVersion: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first date on which it holds.
         public var from: CalendarDate
-        /// `schedule`.
+        /// When the habit is due from that date on.
         public var schedule: Streaks.SyncSchedule?
-        /// `target_value`.
+        /// What the values of a date must reach from that date on; unset: one completion is enough.
         public var targetValue: Double?
         /// The weekday that weeks begin with, 0 = Sunday to 6.
         public var weekStart: Int
@@ -739,7 +739,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncPause`.
     public struct SyncPause: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first paused date.
         public var from: CalendarDate
         /// The first date that counts again.
         public var until: CalendarDate
@@ -767,19 +767,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncCategory`.
     public struct SyncCategory: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the category.
         public var id: HabitCategoryID
-        /// `name`.
+        /// What it is called, 1 to 30 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `position`.
+        /// Place in the list, from the top.
         public var position: Int
         /// One of the user's own; the five of the start are not.
         public var isCustom: Bool
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -820,23 +820,23 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncCompletion`.
     public struct SyncCompletion: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the completion.
         public var id: CompletionID
-        /// `habit_id`.
+        /// The habit that was done.
         public var habitID: HabitID
-        /// `date`.
+        /// The date that it counts for, by the user's clock.
         public var date: CalendarDate
-        /// `value`.
+        /// How much was done, in the habit's unit; unset when it was done without a number.
         public var value: Double?
-        /// `note`.
+        /// The user's own words, at most 100 characters; empty when there are none.
         public var note: String
-        /// `mood`.
+        /// great, good, okay or bad; unset when none was given.
         public var mood: String?
-        /// `done_at`.
+        /// When it was done; unset when only the date is known.
         public var doneAt: Date?
-        /// `updated_at`.
+        /// When it was recorded or changed last.
         public var updatedAt: Date?
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
         /// The photo of its date (GetHabitPhoto has the links); devices do not push it.
         public var photoID: HabitPhotoID?
@@ -888,11 +888,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncSkip`.
     public struct SyncSkip: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that is skipped.
         public var habitID: HabitID
-        /// `date`.
+        /// The date on which it is skipped.
         public var date: CalendarDate
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -921,11 +921,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncDayNote`.
     public struct SyncDayNote: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that the note is about, by the user's clock.
         public var date: CalendarDate
-        /// `note`.
+        /// What the user noted, at most 500 characters.
         public var note: String
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -954,21 +954,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SyncSettings`.
     public struct SyncSettings: Codable, Hashable, Sendable {
-        /// `first_day_of_week`.
+        /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it.
         public var firstDayOfWeek: Int
-        /// `theme`.
+        /// How the app looks: light, dark, or auto, which follows the device.
         public var theme: String
-        /// `accent_color`.
+        /// The color of buttons and marks in the app, #RRGGBB.
         public var accentColor: String
-        /// `haptics`.
+        /// Whether the app gives haptic feedback. Stored for the user's devices only.
         public var haptics: Bool
-        /// `animations`.
+        /// Whether the app shows animations. Stored for the user's devices only.
         public var animations: Bool
-        /// `onboarded`.
+        /// Whether the user has been through the app's introduction. Stored for the user's devices only.
         public var onboarded: Bool
         /// HH:MM; unset when none is offered.
         public var dailyReminderTime: String?
-        /// `sequence`.
+        /// The number of its last change among all changes of the user: send it as `base_sequence` of the next change of this entity.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -1014,13 +1014,13 @@ extension Streaks {
     public struct SyncDeletion: Codable, Hashable, Sendable {
         /// habit, category, completion, skip or day_note.
         public var entity: String
-        /// Of a habit, category or completion.
+        /// The habit, category or completion that was deleted; unset for others.
         public var entityID: String?
-        /// Of a skip.
+        /// Of a skip: its habit.
         public var habitID: HabitID?
-        /// Of a skip or day note.
+        /// Of a skip or day note: its date.
         public var date: CalendarDate?
-        /// `sequence`.
+        /// The number of the deletion among all changes of the user.
         public var sequence: Int64
 
         /// The given fields set, the others unset.
@@ -1055,11 +1055,11 @@ extension Streaks {
 
     /// Where a habit stands on `today`. Of one in the archive, on the date it went there.
     public struct SyncStreak: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit whose streak it is.
         public var habitID: HabitID
-        /// `count`.
+        /// The count of the present run, in what `counts` says; 0 when none runs.
         public var count: Int
-        /// `longest`.
+        /// The longest run in the same unit.
         public var longest: Int
         /// What is counted: days or weeks.
         public var counts: String

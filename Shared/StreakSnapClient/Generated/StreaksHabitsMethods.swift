@@ -52,7 +52,7 @@ extension Streaks {
         ///   - archived: Those in the archive instead of the active ones.
         ///   - deleted: Those that were deleted and can come back instead.
         ///   - limit: 300 when absent and at most.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listHabits(
@@ -90,17 +90,17 @@ extension Streaks {
         /// - Parameters:
         ///   - id: Made by the client; one is made when it is left out.
         ///   - name: 1 to 50 characters as a person counts them (grapheme clusters), unlike any other habit's, in whatever case.
-        ///   - description: At most 200 characters.
-        ///   - color: One of the palette; others are for premium users.
-        ///   - icon: `icon`.
-        ///   - categoryID: `category_id`.
+        ///   - description: More about it, at most 200 characters; nothing when absent.
+        ///   - color: #RRGGBB: one of the palette; others are for premium users. The first of the palette when absent.
+        ///   - icon: Name of an icon: one of the choices; others are for premium users. The first choice when absent.
+        ///   - categoryID: The category to put it in; none when absent.
         ///   - schedule: Daily when it is left out.
-        ///   - targetValue: Above 0, at most 3 decimal places and 1,000,000,000.
-        ///   - unit: At most 20 characters.
-        ///   - reminderTime: HH:MM.
-        ///   - reminderDays: 0 = Sunday … 6; when it is due when they are left out.
+        ///   - targetValue: What the values of a date must reach: above 0, at most 3 decimal places and 1,000,000,000. Absent: one completion is enough.
+        ///   - unit: What the target counts, pages or minutes, at most 20 characters.
+        ///   - reminderTime: When it reminds, HH:MM by the user's clock; it reminds of nothing when absent.
+        ///   - reminderDays: On which weekdays it reminds, 0 = Sunday … 6; when they are left out, on the dates on which it is due.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_ID_TAKEN`, `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`, `PREMIUM_REQUIRED`, `TOO_MANY_HABITS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_ID_TAKEN`, `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`, `PREMIUM_REQUIRED`, `QUOTA_EXCEEDED`, `TOO_MANY_HABITS`.
         @discardableResult
         public func createHabit(
             id: HabitID? = nil,
@@ -139,7 +139,7 @@ extension Streaks {
         /// Everything of a habit's detail screen in one call; its statistics and insights are calls of their own.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
         @discardableResult
@@ -157,17 +157,17 @@ extension Streaks {
         /// (HA-10).
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - name: `name`.
-        ///   - description: `description`.
-        ///   - color: `color`.
-        ///   - icon: `icon`.
-        ///   - categoryID: `category_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - name: 1 to 50 characters as a person counts them, unlike any other habit's, in whatever case. Unchanged when absent.
+        ///   - description: At most 200 characters; an empty one removes it. Unchanged when absent.
+        ///   - color: #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
+        ///   - icon: Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
+        ///   - categoryID: The category to put it in. Unchanged when absent; `clear` takes it out.
         ///   - schedule: Replaces the whole schedule.
-        ///   - targetValue: `target_value`.
-        ///   - unit: `unit`.
-        ///   - reminderTime: `reminder_time`.
-        ///   - reminderDays: `reminder_days`.
+        ///   - targetValue: Above 0, at most 3 decimal places and 1,000,000,000. Holds like the schedule. Unchanged when absent; `clear` removes it.
+        ///   - unit: What the target counts, at most 20 characters; an empty one removes it. Unchanged when absent.
+        ///   - reminderTime: HH:MM by the user's clock. Unchanged when absent; `clear` ends the reminder.
+        ///   - reminderDays: 0 = Sunday … 6. Unchanged when empty; with `clear` it reminds on the dates on which it is due.
         ///   - clear: Fields that are to be unset: category_id, target_value, reminder_time, reminder_days.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NAME_TAKEN`, `HABIT_NOT_FOUND`, `PREMIUM_REQUIRED`, `STREAK_NOT_ACTIVE`.
@@ -196,7 +196,7 @@ extension Streaks {
         /// Deletes a habit. It can come back for 30 days; then it is gone for good.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -213,9 +213,9 @@ extension Streaks {
         /// Brings a deleted habit back, into the archive if it was there. The time between is paused.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits with `deleted`.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`, `HABIT_NOT_DELETED`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_LIMIT_REACHED`, `HABIT_NAME_TAKEN`, `HABIT_NOT_DELETED`, `HABIT_NOT_FOUND`, `QUOTA_EXCEEDED`, `STREAK_NOT_ACTIVE`.
         @discardableResult
         public func undeleteHabit(
             habitID: HabitID,
@@ -230,7 +230,7 @@ extension Streaks {
         /// Puts a habit into the archive: from today on nothing is expected of it (HA-13). A repeat changes nothing.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -247,9 +247,9 @@ extension Streaks {
         /// Takes it out again; it counts against the plan's limit (HA-13). A repeat changes nothing.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits with `archived`.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_LIMIT_REACHED`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_LIMIT_REACHED`, `HABIT_NOT_FOUND`, `QUOTA_EXCEEDED`, `STREAK_NOT_ACTIVE`.
         @discardableResult
         public func unarchiveHabit(
             habitID: HabitID,
@@ -264,7 +264,7 @@ extension Streaks {
         /// Sets the order of the list: habits that are named come first, in this order; the others follow in theirs.
         ///
         /// - Parameters:
-        ///   - habitIDs: `habit_ids`.
+        ///   - habitIDs: Ids of habits from the top of the list; what is not named follows in the order it had.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
         @discardableResult
@@ -281,11 +281,11 @@ extension Streaks {
         /// Pauses a habit, from today or a later date on, for at most 90 dates (HA-13).
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - from: Today when it is left out.
         ///   - until: The first date that counts again.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_PAUSED`, `HABIT_NOT_FOUND`, `PAUSE_TOO_LONG`, `STREAK_NOT_ACTIVE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `ALREADY_PAUSED`, `HABIT_NOT_FOUND`, `PAUSE_TOO_LONG`, `QUOTA_EXCEEDED`, `STREAK_NOT_ACTIVE`.
         @discardableResult
         public func pauseHabit(
             habitID: HabitID,
@@ -302,7 +302,7 @@ extension Streaks {
         /// Ends the pause: today counts again. One that has not begun is taken back.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `NOT_PAUSED`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -320,16 +320,16 @@ extension Streaks {
         /// another one updates it; with a target many, whose values are added.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - id: Made by the client: the same one sent again changes nothing.
         ///   - date: Today when it is left out, or the date of `done_at`.
         ///   - value: With a target it adds to the date, and what is missing is added when it is left out; without one it is the date's value.
         ///   - increment: Adds to the date's value, with or without a target; instead of `value`.
-        ///   - note: At most 100 characters.
-        ///   - mood: `mood`.
+        ///   - note: The user's own words, at most 100 characters.
+        ///   - mood: How it felt: great, good, okay or bad.
         ///   - doneAt: When it was done, on that date by the user's clock; now, for a completion of today, when it is left out.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_ID_TAKEN`, `DATE_IN_FUTURE`, `DATE_TOO_OLD`, `HABIT_ARCHIVED`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`, `TOO_MANY_COMPLETIONS`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_ID_TAKEN`, `DATE_IN_FUTURE`, `DATE_TOO_OLD`, `HABIT_ARCHIVED`, `HABIT_NOT_FOUND`, `QUOTA_EXCEEDED`, `STREAK_NOT_ACTIVE`, `TOO_MANY_COMPLETIONS`.
         @discardableResult
         public func completeHabit(
             habitID: HabitID,
@@ -351,12 +351,12 @@ extension Streaks {
         /// Changes the fields that are sent: the value for 7 dates, note, mood and time at any age (HA-12).
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - completionID: `completion_id`.
-        ///   - value: `value`.
-        ///   - note: `note`.
-        ///   - mood: `mood`.
-        ///   - doneAt: `done_at`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - completionID: Which completion of the habit: an id from its list of completions.
+        ///   - value: How much was done, in the habit's unit. Unchanged when absent.
+        ///   - note: At most 100 characters; an empty one removes it. Unchanged when absent.
+        ///   - mood: How it felt. Unchanged when absent; `clear` removes it.
+        ///   - doneAt: When it was done, on the date of the completion by the user's clock. Unchanged when absent; `clear` removes it.
         ///   - clear: Fields that are to be unset: value (of a habit without a target), mood, done_at.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_NOT_FOUND`, `DATE_TOO_OLD`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
@@ -380,8 +380,8 @@ extension Streaks {
         /// Deletes a completion of any age; counts and longest streak follow (HA-11).
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
-        ///   - completionID: `completion_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
+        ///   - completionID: Which completion of the habit: an id from its list of completions.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_NOT_FOUND`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
         @discardableResult
@@ -399,7 +399,7 @@ extension Streaks {
         /// Skips a due date: it keeps the streak and does not extend it (HA-9). What is done all the same counts. A repeat changes nothing.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - date: Today when it is left out.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_IN_FUTURE`, `DATE_NOT_DUE`, `DATE_TOO_OLD`, `HABIT_ARCHIVED`, `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
@@ -418,7 +418,7 @@ extension Streaks {
         /// Takes a skip back, of any age. Nothing happens when the date is not skipped.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - date: Today when it is left out.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`, `STREAK_NOT_ACTIVE`.
@@ -437,7 +437,7 @@ extension Streaks {
         /// A month of a habit, date by date.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - month: YYYY-MM; the month of today when it is left out.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
@@ -456,9 +456,9 @@ extension Streaks {
         /// What was done of a habit, the newest date first.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
         @discardableResult
@@ -492,9 +492,9 @@ extension Streaks {
         /// The completions that have a note, the newest date first.
         ///
         /// - Parameters:
-        ///   - habitID: `habit_id`.
+        ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - limit: 20 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `HABIT_NOT_FOUND`.
         @discardableResult
@@ -545,7 +545,7 @@ extension Streaks {
         ///   - id: Made by the client; one is made when it is left out.
         ///   - name: 1 to 30 characters (grapheme clusters), unlike any other category's, in whatever case.
         ///   - color: One of the palette; others are for premium users.
-        ///   - icon: `icon`.
+        ///   - icon: Name of an icon: one of the choices; others are for premium users. The first choice when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_ID_TAKEN`, `CATEGORY_LIMIT_REACHED`, `CATEGORY_NAME_TAKEN`, `PREMIUM_REQUIRED`.
         @discardableResult
@@ -565,10 +565,10 @@ extension Streaks {
         /// Changes the fields that are sent.
         ///
         /// - Parameters:
-        ///   - categoryID: `category_id`.
-        ///   - name: `name`.
-        ///   - color: `color`.
-        ///   - icon: `icon`.
+        ///   - categoryID: Which category: an id from GET /api/habits/categories.
+        ///   - name: 1 to 30 characters, unlike any other category's, in whatever case. Unchanged when absent.
+        ///   - color: #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
+        ///   - icon: Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_NAME_TAKEN`, `CATEGORY_NOT_FOUND`, `PREMIUM_REQUIRED`.
         @discardableResult
@@ -588,7 +588,7 @@ extension Streaks {
         /// Deletes a category; its habits have none from now on.
         ///
         /// - Parameters:
-        ///   - categoryID: `category_id`.
+        ///   - categoryID: Which category: an id from GET /api/habits/categories.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_NOT_FOUND`.
         @discardableResult
@@ -605,7 +605,7 @@ extension Streaks {
         /// Sets the order of categories: those that are named come first, in this order; the others follow in theirs.
         ///
         /// - Parameters:
-        ///   - categoryIDs: `category_ids`.
+        ///   - categoryIDs: Ids of categories from the top of the list; what is not named follows in the order it had.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_NOT_FOUND`.
         @discardableResult
@@ -637,13 +637,13 @@ extension Streaks {
         /// that are done today (HA-10).
         ///
         /// - Parameters:
-        ///   - theme: `theme`.
-        ///   - accentColor: One of the palette; others are for premium users.
-        ///   - firstDayOfWeek: `first_day_of_week`.
-        ///   - hapticFeedbackEnabled: `haptic_feedback_enabled`.
-        ///   - animationsEnabled: `animations_enabled`.
-        ///   - onboardingCompleted: `onboarding_completed`.
-        ///   - dailyReminderTime: `daily_reminder_time`.
+        ///   - theme: How the app looks; auto follows the device. Unchanged when absent.
+        ///   - accentColor: The color of buttons and marks in the app, #RRGGBB: one of the palette; others are for premium users. Unchanged when absent.
+        ///   - firstDayOfWeek: 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it. Unchanged when absent.
+        ///   - hapticFeedbackEnabled: Whether the app gives haptic feedback. Unchanged when absent.
+        ///   - animationsEnabled: Whether the app shows animations. Unchanged when absent.
+        ///   - onboardingCompleted: Whether the user has been through the app's introduction. Unchanged when absent.
+        ///   - dailyReminderTime: HH:MM: what new habits are offered for their reminder. Unchanged when absent; `clear` removes it.
         ///   - clear: Fields that are to be unset: daily_reminder_time.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `PREMIUM_REQUIRED`, `STREAK_NOT_ACTIVE`.
@@ -683,7 +683,7 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - date: Today when it is left out.
-        ///   - note: At most 500 characters.
+        ///   - note: What to note about the date, at most 500 characters; an empty one removes it.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_IN_FUTURE`.
         @discardableResult
@@ -702,7 +702,7 @@ extension Streaks {
         /// second sends it within 10 minutes. The settings stay. Devices load everything again.
         ///
         /// - Parameters:
-        ///   - token: Of the first step.
+        ///   - token: The token that the first step gave; absent for that one.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `CONFIRMATION_NOT_VALID`.
         @discardableResult

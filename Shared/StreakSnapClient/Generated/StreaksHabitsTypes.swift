@@ -8,13 +8,14 @@ extension Streaks {
         /// daily; weekdays: on `weekdays`; every_n_days: each `every`-th date; times_per_week: on any `times` dates of each week, and streaks count
         /// weeks; days_of_month: on `days`.
         public var type: String
-        /// 0 = Sunday … 6, at least one.
+        /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6, at least one.
         public var weekdays: [Int]
-        /// 1 … 365. Counted from the date on which the schedule began; being late shifts nothing.
+        /// Of `every_n_days`: due on each date of this number, 1 … 365. Counted from the date on which the schedule began; being late shifts
+        /// nothing.
         public var every: Int?
-        /// 1 … 7.
+        /// Of `times_per_week`: on how many dates of each week, 1 … 7.
         public var times: Int?
-        /// 1 … 31, at least one. A day that a month does not have is not due in it.
+        /// Of `days_of_month`: the days on which it is due, 1 … 31, at least one. A day that a month does not have is not due in it.
         public var days: [Int]
 
         /// The given fields set, the others unset.
@@ -49,15 +50,15 @@ extension Streaks {
 
     /// A schedule as replies show it.
     public struct HabitScheduleView: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which kind it is: daily, weekdays, every_n_days, times_per_week or days_of_month. It says which of the fields below counts.
         public var type: String
-        /// `weekdays`.
+        /// Of `weekdays`: the days on which it is due, 0 = Sunday … 6; empty for other kinds.
         public var weekdays: [Int]
-        /// `every`.
+        /// Of `every_n_days`: it is due on each date of this number, 1 … 365; unset for other kinds.
         public var every: Int?
-        /// `times`.
+        /// Of `times_per_week`: on how many dates of each week, 1 … 7; unset for other kinds.
         public var times: Int?
-        /// `days`.
+        /// Of `days_of_month`: the days on which it is due, 1 … 31; empty for other kinds.
         public var days: [Int]
         /// For people: "Daily", "3x per week", "Every 2 days".
         public var text: String
@@ -107,49 +108,49 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.Habit`.
     public struct Habit: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the habit in the other routes.
         public var id: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `description`.
+        /// More about it, at most 200 characters; empty when there is nothing.
         public var description: String
-        /// #RRGGBB
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `category_id`.
+        /// The category that it is in; unset when it is in none.
         public var categoryID: HabitCategoryID?
         /// The newest one, which may hold from tomorrow on.
         public var schedule: Streaks.HabitScheduleView
         /// What the values of a date must reach, with the same schedule; unset: one completion is enough.
         public var targetValue: Double?
-        /// What the target counts.
+        /// What the target counts, as the user writes it: pages, minutes; empty when nothing was given.
         public var unit: String
         /// HH:MM by the user's clock; unset: it reminds of nothing.
         public var reminderTime: String?
-        /// 0 = Sunday … 6; empty: when it is due.
+        /// On which weekdays it reminds, 0 = Sunday … 6; empty: on the dates on which it is due.
         public var reminderDays: [Int]
         /// Its place in the list.
         public var order: Int
-        /// `archived`.
+        /// Whether it is in the archive.
         public var archived: Bool
-        /// `archived_at`.
+        /// Since when it is in the archive; unset while it is active.
         public var archivedAt: Date?
-        /// `created_at`.
+        /// When it was created.
         public var createdAt: Date?
-        /// `updated_at`.
+        /// When it was changed last.
         public var updatedAt: Date?
         /// The date of its creation, or of an earlier completion (HA-11).
         public var startDate: CalendarDate
         /// It has a color or an icon that only premium users choose.
         public var isPremium: Bool
-        /// The present run, and what it counts.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitUnit
-        /// `longest_streak`.
+        /// The longest run in the same unit, the present one included.
         public var longestStreak: Int
-        /// `last_completed_date`.
+        /// The newest date that is done, by the user's clock; unset before the first.
         public var lastCompletedDate: CalendarDate?
         /// The present pause, else the next one.
         public var pause: Streaks.HabitPause?
@@ -240,7 +241,7 @@ extension Streaks {
 
     /// Dates on which a habit is paused.
     public struct HabitPause: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first paused date.
         public var from: CalendarDate
         /// The first date that counts again.
         public var until: CalendarDate
@@ -272,23 +273,23 @@ extension Streaks {
         public var id: HabitID?
         /// 1 to 50 characters as a person counts them (grapheme clusters), unlike any other habit's, in whatever case.
         public var name: String
-        /// At most 200 characters.
+        /// More about it, at most 200 characters; nothing when absent.
         public var description: String
-        /// One of the palette; others are for premium users.
+        /// #RRGGBB: one of the palette; others are for premium users. The first of the palette when absent.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon: one of the choices; others are for premium users. The first choice when absent.
         public var icon: String?
-        /// `category_id`.
+        /// The category to put it in; none when absent.
         public var categoryID: HabitCategoryID?
         /// Daily when it is left out.
         public var schedule: Streaks.HabitSchedule?
-        /// Above 0, at most 3 decimal places and 1,000,000,000.
+        /// What the values of a date must reach: above 0, at most 3 decimal places and 1,000,000,000. Absent: one completion is enough.
         public var targetValue: Double?
-        /// At most 20 characters.
+        /// What the target counts, pages or minutes, at most 20 characters.
         public var unit: String
-        /// HH:MM.
+        /// When it reminds, HH:MM by the user's clock; it reminds of nothing when absent.
         public var reminderTime: String?
-        /// 0 = Sunday … 6; when it is due when they are left out.
+        /// On which weekdays it reminds, 0 = Sunday … 6; when they are left out, on the dates on which it is due.
         public var reminderDays: [Int]
 
         /// The given fields set, the others unset.
@@ -341,7 +342,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitRequest`.
     public struct GetHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -364,27 +365,27 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpdateHabitRequest`.
     public struct UpdateHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `name`.
+        /// 1 to 50 characters as a person counts them, unlike any other habit's, in whatever case. Unchanged when absent.
         public var name: String?
-        /// `description`.
+        /// At most 200 characters; an empty one removes it. Unchanged when absent.
         public var description: String?
-        /// `color`.
+        /// #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
         public var icon: String?
-        /// `category_id`.
+        /// The category to put it in. Unchanged when absent; `clear` takes it out.
         public var categoryID: HabitCategoryID?
         /// Replaces the whole schedule.
         public var schedule: Streaks.HabitSchedule?
-        /// `target_value`.
+        /// Above 0, at most 3 decimal places and 1,000,000,000. Holds like the schedule. Unchanged when absent; `clear` removes it.
         public var targetValue: Double?
-        /// `unit`.
+        /// What the target counts, at most 20 characters; an empty one removes it. Unchanged when absent.
         public var unit: String?
-        /// `reminder_time`.
+        /// HH:MM by the user's clock. Unchanged when absent; `clear` ends the reminder.
         public var reminderTime: String?
-        /// `reminder_days`.
+        /// 0 = Sunday … 6. Unchanged when empty; with `clear` it reminds on the dates on which it is due.
         public var reminderDays: [Int]
         /// Fields that are to be unset: category_id, target_value, reminder_time, reminder_days.
         public var clear: [String]
@@ -442,7 +443,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeleteHabitRequest`.
     public struct DeleteHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -465,9 +466,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeleteHabitReply`.
     public struct DeleteHabitReply: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that is deleted.
         public var habitID: HabitID
-        /// `deleted_at`.
+        /// When it was deleted.
         public var deletedAt: Date
         /// Until then it can come back.
         public var restorableUntil: Date
@@ -498,7 +499,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UndeleteHabitRequest`.
     public struct UndeleteHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits with `deleted`.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -521,7 +522,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ArchiveHabitRequest`.
     public struct ArchiveHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -544,7 +545,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UnarchiveHabitRequest`.
     public struct UnarchiveHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits with `archived`.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -567,7 +568,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ReorderHabitsRequest`.
     public struct ReorderHabitsRequest: Codable, Hashable, Sendable {
-        /// `habit_ids`.
+        /// Ids of habits from the top of the list; what is not named follows in the order it had.
         public var habitIDs: [HabitID]
 
         /// The given fields set, the others unset.
@@ -613,7 +614,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.PauseHabitRequest`.
     public struct PauseHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// Today when it is left out.
         public var from: CalendarDate?
@@ -646,7 +647,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ResumeHabitRequest`.
     public struct ResumeHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
 
         /// The given fields set, the others unset.
@@ -679,7 +680,7 @@ extension Streaks {
         public var deleted: Bool
         /// 300 when absent and at most.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -720,11 +721,11 @@ extension Streaks {
         /// In the order of categories; habits without one come last. Without a filter every category is there, also empty ones. A group that does not fit
         /// on a page goes on on the next.
         public var groups: [Streaks.HabitGroup]
-        /// How many the user has of each, without the filters: an empty list is no search result, or a beginning.
+        /// How many habits are active, whatever the filters: an empty list is no search result, or a beginning.
         public var activeCount: Int
-        /// `archived_count`.
+        /// How many habits are in the archive, whatever the filters.
         public var archivedCount: Int
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -760,7 +761,7 @@ extension Streaks {
         public var category: Streaks.HabitCategory?
         /// Of the whole list with its filters, not of this page.
         public var count: Int
-        /// `habits`.
+        /// The habits of the group on this page, in their order.
         public var habits: [Streaks.HabitItem]
 
         /// The given fields set, the others unset.
@@ -789,35 +790,35 @@ extension Streaks {
 
     /// A habit of the list.
     public struct HabitItem: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the habit in the other routes.
         public var id: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `category_id`.
+        /// The category that it is in; unset when it is in none.
         public var categoryID: HabitCategoryID?
         /// For people: "3x per week".
         public var scheduleText: String
-        /// `reminder_time`.
+        /// HH:MM by the user's clock; unset: it reminds of nothing.
         public var reminderTime: String?
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitUnit
         /// What became of the last 7 dates, today last; none of those in the archive and of deleted ones.
         public var lastDays: [Streaks.HabitSquare]
-        /// `paused`.
+        /// Whether it is paused today.
         public var paused: Bool
-        /// `archived_at`.
+        /// Since when it is in the archive; unset while it is active.
         public var archivedAt: Date?
-        /// `deleted_at`.
+        /// When it was deleted; unset while it is not.
         public var deletedAt: Date?
         /// Of a deleted one: until then it can come back.
         public var restorableUntil: Date?
-        /// `order`.
+        /// Its place in the list, from the top.
         public var order: Int
 
         /// The given fields set, the others unset.
@@ -905,11 +906,11 @@ extension Streaks {
 
     /// How much of a date is done (HA-15).
     public struct HabitsProgress: Codable, Hashable, Sendable {
-        /// `done`.
+        /// Of `total`, the habits that are done.
         public var done: Int
         /// Due and not excused. A weekly habit counts when it is done on the date, or when it cannot wait any longer.
         public var total: Int
-        /// 0 … 100, rounded down.
+        /// `done` of `total` in percent, 0 … 100, rounded down.
         public var percent: Int
         /// Keep going! Halfway there! Almost done! Perfect! Unset when nothing is due.
         public var text: String?
@@ -953,15 +954,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitsTodayReply`.
     public struct GetHabitsTodayReply: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that is shown: today, or the one that was asked for.
         public var date: CalendarDate
         /// The date that the user's clock shows.
         public var today: CalendarDate
-        /// `progress`.
+        /// How much of the date is done.
         public var progress: Streaks.HabitsProgress
         /// The mean of the counts of all active habits as they are now, a week as 7 days, rounded down (HA-16).
         public var averageStreak: Int
-        /// `day_note`.
+        /// What the user noted about the date; unset when there is nothing.
         public var dayNote: String?
         /// morning, afternoon, evening and anytime, always in this order; by the time of the reminder (HA-15).
         public var sections: [Streaks.TodaySection]
@@ -1003,7 +1004,7 @@ extension Streaks {
     public struct TodaySection: Codable, Hashable, Sendable {
         /// morning (before 12:00), afternoon (before 18:00), evening or anytime.
         public var name: String
-        /// `habits`.
+        /// The habits of this part of the day, in the order to show them.
         public var habits: [Streaks.TodayHabit]
 
         /// The given fields set, the others unset.
@@ -1029,19 +1030,19 @@ extension Streaks {
 
     /// A habit on a date.
     public struct TodayHabit: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `category_id`.
+        /// The category that it is in; unset when it is in none.
         public var categoryID: HabitCategoryID?
-        /// `schedule_text`.
+        /// When it is due, for people: "3x per week".
         public var scheduleText: String
-        /// `status`.
+        /// What the date comes to.
         public var status: Streaks.HabitSquare
         /// Whether it is in the total of the date.
         public var counts: Bool
@@ -1049,19 +1050,19 @@ extension Streaks {
         public var value: Double
         /// Unset: one completion is enough.
         public var targetValue: Double?
-        /// `unit`.
+        /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
         public var unit: String
         /// Steps of the buttons that add to the value, by the size of the target; none without one.
         public var quickValues: [Double]
-        /// `reminder_time`.
+        /// HH:MM by the user's clock; unset: it reminds of nothing.
         public var reminderTime: String?
         /// The reminder's time of today is over, and the habit is open.
         public var pastDue: Bool
-        /// As it is now.
+        /// The count of the present run in `streak_unit`, as it is now; 0 when none runs.
         public var currentStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitUnit
-        /// `completions`.
+        /// How many completions the date has.
         public var completions: Int
         /// The newest of the date, to change or take back; unset without one.
         public var lastCompletion: Streaks.HabitCompletion?
@@ -1147,13 +1148,13 @@ extension Streaks {
 
     /// A week of a weekly habit.
     public struct HabitWeekProgress: Codable, Hashable, Sendable {
-        /// `from`.
+        /// The first date of the week, by the user's first day of the week.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date of the week.
         public var to: CalendarDate
-        /// Dates that are done, of how many that it takes.
+        /// Dates of the week that are done.
         public var done: Int
-        /// `needed`.
+        /// How many done dates keep the week.
         public var needed: Int
         /// Dates that are skipped or paused: as good as done for keeping the week.
         public var excused: Int
@@ -1218,15 +1219,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitWidgetReply`.
     public struct GetHabitWidgetReply: Codable, Hashable, Sendable {
-        /// `today`.
+        /// The date that the user's clock shows.
         public var today: CalendarDate
-        /// Small: "3/8 completed".
+        /// How much of today is done: the small widget shows "3/8 completed".
         public var progress: Streaks.HabitsProgress
-        /// Medium: four at most, what is open first.
+        /// For the medium widget: four habits at most, what is open first.
         public var list: [Streaks.WidgetHabit]
-        /// Large: the whole day, in the order of the Today screen.
+        /// For the large widget: the whole day, in the order of the Today screen.
         public var habits: [Streaks.WidgetHabit]
-        /// Large: the week of today, by the user's first day of the week.
+        /// For the large widget: the week of today, by the user's first day of the week.
         public var week: [Streaks.WidgetDay]
 
         /// The given fields set, the others unset.
@@ -1261,21 +1262,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.WidgetHabit`.
     public struct WidgetHabit: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `name`.
+        /// What the user calls the habit, 1 to 50 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `status`.
+        /// What the date comes to.
         public var status: Streaks.HabitSquare
-        /// `value`.
+        /// The sum of the values of the date.
         public var value: Double
-        /// `target_value`.
+        /// What the values of the date must reach; unset: one completion is enough.
         public var targetValue: Double?
-        /// `unit`.
+        /// What the value counts, as the user writes it: pages, minutes; empty when nothing was given.
         public var unit: String
 
         /// The given fields set, the others unset.
@@ -1319,13 +1320,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.WidgetDay`.
     public struct WidgetDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, one of this week.
         public var date: CalendarDate
-        /// `done`.
+        /// Of `total`, the habits that are done.
         public var done: Int
-        /// 0 for dates that are still to come.
+        /// Habits that were due and not excused; 0 for dates that are still to come.
         public var total: Int
-        /// `percent`.
+        /// `done` of `total` in percent, rounded down; 0 when nothing is due.
         public var percent: Int
 
         /// The given fields set, the others unset.
@@ -1357,19 +1358,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitCompletion`.
     public struct HabitCompletion: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the completion in the other routes.
         public var id: CompletionID
-        /// `date`.
+        /// The date that it counts for, by the user's clock.
         public var date: CalendarDate
-        /// `value`.
+        /// How much was done, in the habit's unit; unset when it was done without a number.
         public var value: Double?
-        /// `note`.
+        /// The user's own words, at most 100 characters; empty when there are none.
         public var note: String
-        /// great, good, okay or bad.
+        /// How it felt: great, good, okay or bad; unset when none was given.
         public var mood: String?
         /// When it was done; unset when only the date is known.
         public var doneAt: Date?
-        /// `updated_at`.
+        /// When it was recorded or changed last.
         public var updatedAt: Date?
         /// The photo of its date, which all completions of the date share (GetHabitPhoto has the links); unset without one.
         public var photoID: HabitPhotoID?
@@ -1415,7 +1416,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CompleteHabitRequest`.
     public struct CompleteHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// Made by the client: the same one sent again changes nothing.
         public var id: CompletionID?
@@ -1425,9 +1426,9 @@ extension Streaks {
         public var value: Double?
         /// Adds to the date's value, with or without a target; instead of `value`.
         public var increment: Double?
-        /// At most 100 characters.
+        /// The user's own words, at most 100 characters.
         public var note: String
-        /// `mood`.
+        /// How it felt: great, good, okay or bad.
         public var mood: String?
         /// When it was done, on that date by the user's clock; now, for a completion of today, when it is left out.
         public var doneAt: Date?
@@ -1473,17 +1474,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpdateCompletionRequest`.
     public struct UpdateCompletionRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `completion_id`.
+        /// Which completion of the habit: an id from its list of completions.
         public var completionID: CompletionID
-        /// `value`.
+        /// How much was done, in the habit's unit. Unchanged when absent.
         public var value: Double?
-        /// `note`.
+        /// At most 100 characters; an empty one removes it. Unchanged when absent.
         public var note: String?
-        /// `mood`.
+        /// How it felt. Unchanged when absent; `clear` removes it.
         public var mood: String?
-        /// `done_at`.
+        /// When it was done, on the date of the completion by the user's clock. Unchanged when absent; `clear` removes it.
         public var doneAt: Date?
         /// Fields that are to be unset: value (of a habit without a target), mood, done_at.
         public var clear: [String]
@@ -1526,9 +1527,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeleteCompletionRequest`.
     public struct DeleteCompletionRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
-        /// `completion_id`.
+        /// Which completion of the habit: an id from its list of completions.
         public var completionID: CompletionID
 
         /// The given fields set, the others unset.
@@ -1554,7 +1555,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SkipHabitRequest`.
     public struct SkipHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// Today when it is left out.
         public var date: CalendarDate?
@@ -1582,7 +1583,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UnskipHabitRequest`.
     public struct UnskipHabitRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// Today when it is left out.
         public var date: CalendarDate?
@@ -1610,25 +1611,25 @@ extension Streaks {
 
     /// What a change of a date came to: what the card and the head of the Today screen show next.
     public struct HabitEntryReply: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// The habit that it is about.
         public var habitID: HabitID
-        /// `date`.
+        /// The date that was changed.
         public var date: CalendarDate
-        /// `status`.
+        /// What the date comes to.
         public var status: Streaks.HabitSquare
-        /// `value`.
+        /// The sum of the values of the date.
         public var value: Double
-        /// `target_value`.
+        /// What the values of the date must reach; unset: one completion is enough.
         public var targetValue: Double?
-        /// How many the date has.
+        /// How many completions the date has.
         public var completions: Int
         /// The one that was recorded or changed; of a habit without a target the one that was updated. Unset when it added nothing, or was deleted.
         public var completion: Streaks.HabitCompletion?
-        /// `current_streak`.
+        /// The count of the present run in `streak_unit`; 0 when none runs.
         public var currentStreak: Int
-        /// `streak_unit`.
+        /// What streaks count: days, or weeks of a weekly habit.
         public var streakUnit: Streaks.HabitUnit
-        /// `longest_streak`.
+        /// The longest run in the same unit, the present one included.
         public var longestStreak: Int
         /// A celebrated count that this reached for the first time in its run.
         public var milestone: Int?
@@ -1698,11 +1699,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListCompletionsRequest`.
     public struct ListCompletionsRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -1731,9 +1732,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListCompletionsReply`.
     public struct ListCompletionsReply: Codable, Hashable, Sendable {
-        /// `completions`.
+        /// The newest date first.
         public var completions: [Streaks.CompletionEntry]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -1759,9 +1760,9 @@ extension Streaks {
 
     /// A completion with what its date came to.
     public struct CompletionEntry: Codable, Hashable, Sendable {
-        /// `completion`.
+        /// What was recorded.
         public var completion: Streaks.HabitCompletion
-        /// `status`.
+        /// What the date comes to.
         public var status: Streaks.HabitSquare
 
         /// The given fields set, the others unset.
@@ -1787,11 +1788,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListHabitNotesRequest`.
     public struct ListHabitNotesRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// 20 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -1820,9 +1821,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListHabitNotesReply`.
     public struct ListHabitNotesReply: Codable, Hashable, Sendable {
-        /// `notes`.
+        /// Completions that have a note, the newest date first.
         public var notes: [Streaks.HabitCompletion]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -1848,7 +1849,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitCalendarRequest`.
     public struct GetHabitCalendarRequest: Codable, Hashable, Sendable {
-        /// `habit_id`.
+        /// Which habit: an id from GET /api/habits.
         public var habitID: HabitID
         /// YYYY-MM; the month of today when it is left out.
         public var month: String
@@ -1876,7 +1877,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitMonth`.
     public struct HabitMonth: Codable, Hashable, Sendable {
-        /// `month`.
+        /// The month, YYYY-MM.
         public var month: String
         /// Oldest first, one for each date of the month.
         public var days: [Streaks.HabitMonthDay]
@@ -1909,15 +1910,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitMonthDay`.
     public struct HabitMonthDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, one of the month.
         public var date: CalendarDate
-        /// `status`.
+        /// What the date comes to.
         public var status: Streaks.HabitSquare
-        /// `value`.
+        /// The sum of the values of the date.
         public var value: Double
-        /// As it was on that date.
+        /// What the values had to reach on that date; unset: one completion was enough.
         public var targetValue: Double?
-        /// `completions`.
+        /// How many completions the date has.
         public var completions: Int
         /// The newest of the date, with its time, note and mood.
         public var lastCompletion: Streaks.HabitCompletion?
@@ -1957,11 +1958,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitReply`.
     public struct GetHabitReply: Codable, Hashable, Sendable {
-        /// `habit`.
+        /// What the habit is, and how its streak stands.
         public var habit: Streaks.Habit
-        /// Unset: none.
+        /// The category that it is in; unset when it is in none.
         public var category: Streaks.HabitCategory?
-        /// Today's entry.
+        /// How it stands today.
         public var today: Streaks.TodayHabit
         /// What was done today, oldest first.
         public var completionsToday: [Streaks.HabitCompletion]
@@ -1969,13 +1970,13 @@ extension Streaks {
         public var month: Streaks.HabitMonth
         /// Dates on which it was done, extra ones too.
         public var daysDone: Int
-        /// `total_completions`.
+        /// Completions in all, as long as the habit has been there.
         public var totalCompletions: Int
-        /// `total_value`.
+        /// The sum of all their values, in the habit's unit.
         public var totalValue: Double
         /// Its longest run, in the unit of the present one; unset without any.
         public var bestRun: Streaks.HabitBestRun?
-        /// `milestones`.
+        /// Celebrated counts: those that were reached and the next one.
         public var milestones: Streaks.HabitMilestones
         /// Up to ten others of its category.
         public var related: [Streaks.HabitItem]
@@ -2030,15 +2031,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitBestRun`.
     public struct HabitBestRun: Codable, Hashable, Sendable {
-        /// `count`.
+        /// How many days or weeks it counts.
         public var count: Int
-        /// `unit`.
+        /// What the counts are of: days, or weeks of a weekly habit.
         public var unit: Streaks.HabitUnit
-        /// `from`.
+        /// The first date that counts.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date that counts.
         public var to: CalendarDate
-        /// It is the present one.
+        /// Whether it is the present run.
         public var running: Bool
 
         /// The given fields set, the others unset.
@@ -2073,13 +2074,13 @@ extension Streaks {
 
     /// Celebrated counts (HA-11): 7, 30, 50, 100, 365 days, then each hundred; 4, 12, 26, 52 weeks, then each 52.
     public struct HabitMilestones: Codable, Hashable, Sendable {
-        /// Newest first, 50 at most.
+        /// Celebrated counts that were reached, newest first; 50 at most.
         public var reached: [Streaks.HabitMilestoneDate]
-        /// Of the present run.
+        /// The next celebrated count of the present run.
         public var next: Int
-        /// `left`.
+        /// How many days or weeks are left until `next`.
         public var left: Int
-        /// `unit`.
+        /// What the counts are of: days, or weeks of a weekly habit.
         public var unit: Streaks.HabitUnit
 
         /// The given fields set, the others unset.
@@ -2111,11 +2112,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitMilestoneDate`.
     public struct HabitMilestoneDate: Codable, Hashable, Sendable {
-        /// `count`.
+        /// The count that was reached.
         public var count: Int
-        /// `unit`.
+        /// What the counts are of: days, or weeks of a weekly habit.
         public var unit: Streaks.HabitUnit
-        /// `date`.
+        /// The date that reached it.
         public var date: CalendarDate
 
         /// The given fields set, the others unset.
@@ -2144,21 +2145,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitCategory`.
     public struct HabitCategory: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the category in the other routes.
         public var id: HabitCategoryID
-        /// `name`.
+        /// What it is called, 1 to 30 characters.
         public var name: String
-        /// `color`.
+        /// Its color, #RRGGBB.
         public var color: String
-        /// `icon`.
+        /// Name of one of the app's icons.
         public var icon: String
-        /// `order`.
+        /// Its place in the list, from the top.
         public var order: Int
         /// One of the user's own; the five of the start are not.
         public var isCustom: Bool
-        /// `created_at`.
+        /// When it was created.
         public var createdAt: Date?
-        /// `updated_at`.
+        /// When it was changed last.
         public var updatedAt: Date?
 
         /// The given fields set, the others unset.
@@ -2218,9 +2219,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListHabitCategoriesReply`.
     public struct ListHabitCategoriesReply: Codable, Hashable, Sendable {
-        /// `categories`.
+        /// All of them, in their order.
         public var categories: [Streaks.HabitCategory]
-        /// `own_categories`.
+        /// Categories of the user's own, and how many the plan allows.
         public var ownCategories: Streaks.PlanUse?
 
         /// The given fields set, the others unset.
@@ -2246,7 +2247,7 @@ extension Streaks {
 
     /// How many of what a plan allows.
     public struct PlanUse: Codable, Hashable, Sendable {
-        /// `used`.
+        /// How many the user has now.
         public var used: Int
         /// Unset: as many as one likes.
         public var limit: Int?
@@ -2280,7 +2281,7 @@ extension Streaks {
         public var name: String
         /// One of the palette; others are for premium users.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon: one of the choices; others are for premium users. The first choice when absent.
         public var icon: String?
 
         /// The given fields set, the others unset.
@@ -2312,13 +2313,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpdateHabitCategoryRequest`.
     public struct UpdateHabitCategoryRequest: Codable, Hashable, Sendable {
-        /// `category_id`.
+        /// Which category: an id from GET /api/habits/categories.
         public var categoryID: HabitCategoryID
-        /// `name`.
+        /// 1 to 30 characters, unlike any other category's, in whatever case. Unchanged when absent.
         public var name: String?
-        /// `color`.
+        /// #RRGGBB; one of the palette, others are for premium users. Unchanged when absent.
         public var color: String?
-        /// `icon`.
+        /// Name of an icon: one of the choices; others are for premium users. Unchanged when absent.
         public var icon: String?
 
         /// The given fields set, the others unset.
@@ -2350,7 +2351,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeleteHabitCategoryRequest`.
     public struct DeleteHabitCategoryRequest: Codable, Hashable, Sendable {
-        /// `category_id`.
+        /// Which category: an id from GET /api/habits/categories.
         public var categoryID: HabitCategoryID
 
         /// The given fields set, the others unset.
@@ -2373,7 +2374,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeleteHabitCategoryReply`.
     public struct DeleteHabitCategoryReply: Codable, Hashable, Sendable {
-        /// `category_id`.
+        /// The category that is deleted; its habits are in none now.
         public var categoryID: HabitCategoryID
 
         /// The given fields set, the others unset.
@@ -2396,7 +2397,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ReorderHabitCategoriesRequest`.
     public struct ReorderHabitCategoriesRequest: Codable, Hashable, Sendable {
-        /// `category_ids`.
+        /// Ids of categories from the top of the list; what is not named follows in the order it had.
         public var categoryIDs: [HabitCategoryID]
 
         /// The given fields set, the others unset.
@@ -2435,19 +2436,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitChoicesReply`.
     public struct GetHabitChoicesReply: Codable, Hashable, Sendable {
-        /// `categories`.
+        /// The categories that a habit can be put in, in their order.
         public var categories: [Streaks.HabitCategory]
-        /// The palette, #RRGGBB.
+        /// Colors that all users may choose, #RRGGBB, in the order to show them.
         public var colors: [String]
-        /// `icons`.
+        /// Names of icons that all users may choose, in the order to show them.
         public var icons: [String]
         /// Colors and icons beside the palette are allowed.
         public var customAppearance: Bool
         /// What a new habit's reminder is offered with, HH:MM; unset: the user has chosen none.
         public var reminderTime: String?
-        /// `habits`.
+        /// Active habits, and how many the plan allows.
         public var habits: Streaks.PlanUse?
-        /// `own_categories`.
+        /// Categories of the user's own, and how many the plan allows.
         public var ownCategories: Streaks.PlanUse?
         /// Reminders that come on one date.
         public var reminders: Streaks.PlanUse?
@@ -2509,21 +2510,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HabitAppSettings`.
     public struct HabitAppSettings: Codable, Hashable, Sendable {
-        /// light, dark or auto.
+        /// How the app looks: light, dark, or auto, which follows the device.
         public var theme: String
-        /// `accent_color`.
+        /// The color of buttons and marks in the app, #RRGGBB.
         public var accentColor: String
-        /// 0 = Sunday … 6.
+        /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it.
         public var firstDayOfWeek: Int
-        /// `haptic_feedback_enabled`.
+        /// Whether the app gives haptic feedback. Stored for the user's devices only.
         public var hapticFeedbackEnabled: Bool
-        /// `animations_enabled`.
+        /// Whether the app shows animations. Stored for the user's devices only.
         public var animationsEnabled: Bool
-        /// `onboarding_completed`.
+        /// Whether the user has been through the app's introduction. Stored for the user's devices only.
         public var onboardingCompleted: Bool
         /// What new habits are offered for their reminder, HH:MM.
         public var dailyReminderTime: String?
-        /// `last_backup_at`.
+        /// When the user made a backup last; unset before the first.
         public var lastBackupAt: Date?
 
         /// The given fields set, the others unset.
@@ -2567,19 +2568,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpdateHabitSettingsRequest`.
     public struct UpdateHabitSettingsRequest: Codable, Hashable, Sendable {
-        /// `theme`.
+        /// How the app looks; auto follows the device. Unchanged when absent.
         public var theme: String?
-        /// One of the palette; others are for premium users.
+        /// The color of buttons and marks in the app, #RRGGBB: one of the palette; others are for premium users. Unchanged when absent.
         public var accentColor: String?
-        /// `first_day_of_week`.
+        /// 0 = Sunday … 6: weeks of weekly habits and of calendars begin with it. Unchanged when absent.
         public var firstDayOfWeek: Int?
-        /// `haptic_feedback_enabled`.
+        /// Whether the app gives haptic feedback. Unchanged when absent.
         public var hapticFeedbackEnabled: Bool?
-        /// `animations_enabled`.
+        /// Whether the app shows animations. Unchanged when absent.
         public var animationsEnabled: Bool?
-        /// `onboarding_completed`.
+        /// Whether the user has been through the app's introduction. Unchanged when absent.
         public var onboardingCompleted: Bool?
-        /// `daily_reminder_time`.
+        /// HH:MM: what new habits are offered for their reminder. Unchanged when absent; `clear` removes it.
         public var dailyReminderTime: String?
         /// Fields that are to be unset: daily_reminder_time.
         public var clear: [String]
@@ -2641,11 +2642,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHabitProfileReply`.
     public struct GetHabitProfileReply: Codable, Hashable, Sendable {
-        /// Those in the archive too.
+        /// All habits, those in the archive too.
         public var totalHabits: Int
-        /// `active_habits`.
+        /// Habits that are not in the archive.
         public var activeHabits: Int
-        /// `archived_habits`.
+        /// Habits in the archive.
         public var archivedHabits: Int
         /// The mean of the counts of active habits, a week as 7 days, rounded down (HA-16).
         public var averageStreak: Int
@@ -2653,15 +2654,15 @@ extension Streaks {
         public var bestCurrentStreak: Int
         /// Of active habits, over the last `completion_rate_days` dates: 30, and 7 without premium.
         public var completionRate: Streaks.SuccessRate?
-        /// `completion_rate_days`.
+        /// How many dates `completion_rate` is of: 30, and 7 without premium.
         public var completionRateDays: Int
         /// Dates since the first habit began, that one and today included; 0 without habits.
         public var daysActive: Int
-        /// `premium`.
+        /// Whether the user has premium now.
         public var premium: Bool
-        /// `habits`.
+        /// Active habits, and how many the plan allows.
         public var habits: Streaks.PlanUse?
-        /// `last_backup_at`.
+        /// When the user made a backup last; unset before the first.
         public var lastBackupAt: Date?
 
         /// The given fields set, the others unset.
@@ -2716,7 +2717,7 @@ extension Streaks {
     public struct SetDayNoteRequest: Codable, Hashable, Sendable {
         /// Today when it is left out.
         public var date: CalendarDate?
-        /// At most 500 characters.
+        /// What to note about the date, at most 500 characters; an empty one removes it.
         public var note: String
 
         /// The given fields set, the others unset.
@@ -2742,9 +2743,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DayNote`.
     public struct DayNote: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that the note is about, by the user's clock.
         public var date: CalendarDate
-        /// Empty: there is none.
+        /// What the user noted about it; empty when there is nothing.
         public var note: String
 
         /// The given fields set, the others unset.
@@ -2770,7 +2771,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ClearHabitDataRequest`.
     public struct ClearHabitDataRequest: Codable, Hashable, Sendable {
-        /// Of the first step.
+        /// The token that the first step gave; absent for that one.
         public var token: String
 
         /// The given fields set, the others unset.
@@ -2793,15 +2794,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ClearHabitDataReply`.
     public struct ClearHabitDataReply: Codable, Hashable, Sendable {
-        /// Everything is deleted.
+        /// Whether everything is deleted; false after the first step.
         public var deleted: Bool
         /// Of the first step: what the second sends.
         public var token: String?
-        /// `token_expires_at`.
+        /// Until when the token is valid: 10 minutes. Set with it.
         public var tokenExpiresAt: Date?
-        /// What is deleted by it, or was.
+        /// How many habits are deleted by it, or were.
         public var habits: Int
-        /// `completions`.
+        /// How many completions are deleted by it, or were.
         public var completions: Int64
 
         /// The given fields set, the others unset.

@@ -12,9 +12,9 @@ extension Streaks {
         /// All streaks that a person is or was a member of, of every kind, whatever became of them; the one that began last first.
         ///
         /// - Parameters:
-        ///   - userID: `user_id`.
+        ///   - userID: Whose streaks: a user's id.
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listUserStreaks(
@@ -47,9 +47,9 @@ extension Streaks {
         /// One streak with its dates, the newest first: who contributed, what became of the date and why, and what followed from it.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak: an id from the user's list.
         ///   - limit: How many dates; 60 when absent, above 366 is taken as 366.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

@@ -55,11 +55,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListUserStreaksRequest`.
     public struct ListUserStreaksRequest: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// Whose streaks: a user's id.
         public var userID: UserID
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -88,9 +88,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListUserStreaksReply`.
     public struct ListUserStreaksReply: Codable, Hashable, Sendable {
-        /// `streaks`.
+        /// The one that was begun last comes first.
         public var streaks: [Streaks.InspectedStreak]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -116,33 +116,33 @@ extension Streaks {
 
     /// A streak as its row stands: as of the last time that it was settled.
     public struct InspectedStreak: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Names the streak.
         public var streakID: StreakID
-        /// mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating, team or habit.
+        /// What kind of streak: mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating, team or habit.
         public var type: String
-        /// `status`.
+        /// Whether it runs, is broken, or has ended for good.
         public var status: Streaks.StreakStatus
-        /// `current_count`.
+        /// The count as of `settled_at`, in dates or, for a weekly habit, in weeks.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that it ever had, in the same unit.
         public var longestCount: Int
         /// Who are members now.
         public var members: [Streaks.InspectedMember]
-        /// `started_at`.
+        /// When the streak was begun.
         public var startedAt: Date?
-        /// `last_completed_date`.
+        /// The newest date that was completed; unset before the first.
         public var lastCompletedDate: CalendarDate?
         /// The earliest date that can still be completed; unset unless the streak runs.
         public var openDate: CalendarDate?
         /// When that date is over for everyone.
         public var deadlineAt: Date?
-        /// `broken_at`.
+        /// When it broke; unset unless it is broken.
         public var brokenAt: Date?
         /// The member who missed; unset when several did.
         public var brokenBy: UserID?
-        /// `ended_at`.
+        /// When it ended for good; unset while it has not.
         public var endedAt: Date?
-        /// `settled_at`.
+        /// The instant up to which its row is settled.
         public var settledAt: Date?
         /// When it is to be settled next; unset while nothing can happen by itself.
         public var nextDue: Date?
@@ -209,7 +209,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.InspectedMember`.
     public struct InspectedMember: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// The member's id.
         public var userID: UserID
         /// Empty when the account is deleted or not known yet.
         public var username: String
@@ -242,11 +242,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.InspectStreakRequest`.
     public struct InspectStreakRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak: an id from the user's list.
         public var streakID: StreakID
         /// How many dates; 60 when absent, above 366 is taken as 366.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -275,13 +275,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.InspectStreakReply`.
     public struct InspectStreakReply: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The streak as its row stands.
         public var streak: Streaks.InspectedStreak
         /// The count of the fold now; another than the row's when a date waits to be settled.
         public var countNow: Int
         /// The newest first; dates that nothing is known of are absent. Of a week that is judged as a whole the last date carries the verdict.
         public var days: [Streaks.InspectedDay]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -313,11 +313,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.InspectedDay`.
     public struct InspectedDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date that was judged.
         public var date: CalendarDate
-        /// `verdict`.
+        /// What the date came to.
         public var verdict: Streaks.DayVerdict
-        /// The reason in a sentence.
+        /// Why, in one sentence in English.
         public var reason: String
         /// In the order in which they were received.
         public var contributions: [Streaks.InspectedContribution]
@@ -356,9 +356,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.InspectedContribution`.
     public struct InspectedContribution: Codable, Hashable, Sendable {
-        /// `user_id`.
+        /// The member who contributed.
         public var userID: UserID
-        /// `received_at`.
+        /// When the server received it: this decides the date.
         public var receivedAt: Date?
         /// When it was written to the ledger: later than `received_at` after a crash.
         public var recordedAt: Date?
@@ -389,9 +389,9 @@ extension Streaks {
 
     /// Something that the streak has emitted, or will when it is settled.
     public struct InspectedEvent: Codable, Hashable, Sendable {
-        /// Unique within the streak.
+        /// Names the event; unique within the streak.
         public var key: String
-        /// `text`.
+        /// What happened, in one sentence in English.
         public var text: String
 
         /// The given fields set, the others unset.

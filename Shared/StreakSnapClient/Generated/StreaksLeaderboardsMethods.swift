@@ -13,7 +13,7 @@ extension Streaks {
         /// hides are left out and leave a gap in the ranks.
         ///
         /// - Parameters:
-        ///   - scope: friends when absent.
+        ///   - scope: Who is compared: friends (when absent), all users, or the members of a circle.
         ///   - circleID: Of scope circle: a circle of the caller's.
         ///   - limit: 50 when absent; above 100 is taken as 100.
         ///   - options: Deadline, retries and idempotency key.
@@ -34,8 +34,8 @@ extension Streaks {
         /// The same for the streaks of one type (TS-1).
         ///
         /// - Parameters:
-        ///   - type: `type`.
-        ///   - scope: friends when absent.
+        ///   - type: Which of the typed streaks.
+        ///   - scope: Who is compared: friends (when absent), all users, or the members of a circle.
         ///   - circleID: Of scope circle: a circle of the caller's.
         ///   - limit: 50 when absent; above 100 is taken as 100.
         ///   - options: Deadline, retries and idempotency key.

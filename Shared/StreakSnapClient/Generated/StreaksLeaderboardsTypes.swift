@@ -5,7 +5,7 @@ public import Foundation
 extension Streaks {
     /// `streaksnap.streaks.v1.GetLeaderboardRequest`.
     public struct GetLeaderboardRequest: Codable, Hashable, Sendable {
-        /// friends when absent.
+        /// Who is compared: friends (when absent), all users, or the members of a circle.
         public var scope: String?
         /// Of scope circle: a circle of the caller's.
         public var circleID: CircleID?
@@ -38,9 +38,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTypedLeaderboardRequest`.
     public struct GetTypedLeaderboardRequest: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which of the typed streaks.
         public var type: String
-        /// friends when absent.
+        /// Who is compared: friends (when absent), all users, or the members of a circle.
         public var scope: String?
         /// Of scope circle: a circle of the caller's.
         public var circleID: CircleID?
@@ -76,7 +76,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetLeaderboardReply`.
     public struct GetLeaderboardReply: Codable, Hashable, Sendable {
-        /// `data`.
+        /// The list and the caller's own place.
         public var data: Streaks.Leaderboard?
 
         /// The given fields set, the others unset.
@@ -99,7 +99,7 @@ extension Streaks {
 
     /// A leaderboard as its reader sees it.
     public struct Leaderboard: Codable, Hashable, Sendable {
-        /// The best first.
+        /// Places on the list, the best first.
         public var leaderboard: [Streaks.LeaderboardEntry]
         /// The caller's own rank, also when it is beyond the list; unset while the caller has no running streak of at least 1.
         public var userRank: Int?
@@ -147,21 +147,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.LeaderboardEntry`.
     public struct LeaderboardEntry: Codable, Hashable, Sendable {
-        /// `rank`.
+        /// The place, from 1. Numbers may be missing: users whom a block hides keep theirs.
         public var rank: Int
-        /// `user_id`.
+        /// Whose entry it is.
         public var userID: UserID
-        /// `username`.
+        /// The user's present username.
         public var username: String
-        /// `avatar_url`.
+        /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
         public var avatarURL: String?
-        /// `current_streak`.
+        /// The count of the user's running streak, in days, at least 1.
         public var currentStreak: Int
-        /// `longest_streak`.
+        /// The highest count that the user's streak ever had, in days.
         public var longestStreak: Int
         /// The badge of the longest streak that the user ever had.
         public var badge: String?
-        /// orange, gold, diamond or rainbow.
+        /// The colour of the user's flame: orange, gold, diamond or rainbow.
         public var flameColor: String
         /// Whether it is the caller's own.
         public var isCurrentUser: Bool

@@ -25,7 +25,7 @@ extension Streaks {
         /// One streak with today's two snaps and its 90-day calendar (MS-5).
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -77,7 +77,7 @@ extension Streaks {
         /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `NO_RECOVERY_TOKENS`, `RECOVERY_ALREADY_USED`, `RECOVERY_IN_PROGRESS`, `RECOVERY_WINDOW_EXPIRED`, `STREAK_NOT_BROKEN`.
         @discardableResult
@@ -94,7 +94,7 @@ extension Streaks {
         /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         ///   - month: YYYY-MM; by default the present month of the reader's clock.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.

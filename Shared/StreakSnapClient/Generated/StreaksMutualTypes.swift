@@ -83,7 +83,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListStreaksReply`.
     public struct ListStreaksReply: Codable, Hashable, Sendable {
-        /// `streaks`.
+        /// The user's streaks with friends that run.
         public var streaks: [Streaks.StreakItem]
 
         /// The given fields set, the others unset.
@@ -106,21 +106,21 @@ extension Streaks {
 
     /// A mutual streak as one of its two members sees it (MS-4).
     public struct StreakItem: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the streak in the other routes.
         public var id: StreakID
-        /// `friend`.
+        /// The other member.
         public var friend: Common.UserSummary?
-        /// `status`.
+        /// Whether it runs, is broken, or has ended with the friendship or an account.
         public var status: Streaks.StreakStatus
-        /// `current_count`.
+        /// Dates in a row that both have posted for; of a broken streak, the count that a recovery would bring back.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that the streak ever had.
         public var longestCount: Int
         /// The last date both posted, YYYY-MM-DD; unset before the first.
         public var lastCompletedDate: CalendarDate?
-        /// `you_posted_today`.
+        /// You have posted for your own today.
         public var youPostedToday: Bool
-        /// `friend_posted_today`.
+        /// The friend has posted for their own today.
         public var friendPostedToday: Bool
         /// The count is above 0, less than 6 h are left, a member has not posted, and no cover keeps the date.
         public var atRisk: Bool
@@ -128,11 +128,11 @@ extension Streaks {
         public var deadlineAt: Date?
         /// Unset unless the streak is active.
         public var statusPill: Streaks.StatusPill?
-        /// `started_at`.
+        /// When the streak began: when the friendship was accepted, or it was started anew.
         public var startedAt: Date?
         /// The member who missed the date; unset when both did, or none (MS-3).
         public var brokenByUserID: UserID?
-        /// `broken_at`.
+        /// When it broke; unset unless the streak is broken.
         public var brokenAt: Date?
 
         /// The given fields set, the others unset.
@@ -210,7 +210,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListSampleStreaksReply`.
     public struct ListSampleStreaksReply: Codable, Hashable, Sendable {
-        /// `streaks`.
+        /// Made-up streaks that show what the app is about.
         public var streaks: [Streaks.SampleStreak]
 
         /// The given fields set, the others unset.
@@ -233,15 +233,15 @@ extension Streaks {
 
     /// A sample as one of its two members would see it; its ids belong to no user and no streak.
     public struct SampleStreak: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The streak as its list shows it.
         public var streak: Streaks.StreakItem
         /// The last 90 dates, oldest first.
         public var calendar: [Streaks.CalendarDay]
         /// Recovery tokens used in this run.
         public var recoveries: Int
-        /// The next count that is celebrated, and how many dates are left (MS-6).
+        /// The next count that is celebrated.
         public var nextMilestone: Int
-        /// `days_to_next_milestone`.
+        /// Dates that are left until `next_milestone`.
         public var daysToNextMilestone: Int
 
         /// The given fields set, the others unset.
@@ -276,7 +276,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetStreakRequest`.
     public struct GetStreakRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         public var streakID: StreakID
 
         /// The given fields set, the others unset.
@@ -299,7 +299,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.StreakDetail`.
     public struct StreakDetail: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The streak as the list shows it.
         public var streak: Streaks.StreakItem
         /// The last 90 dates of the reader's calendar, oldest first.
         public var calendar: [Streaks.CalendarDay]
@@ -307,9 +307,9 @@ extension Streaks {
         public var recoveries: Int
         /// Snaps by both in all.
         public var photoCount: Int
-        /// The next count that is celebrated, and how many dates are left (MS-6).
+        /// The next count that is celebrated.
         public var nextMilestone: Int
-        /// `days_to_next_milestone`.
+        /// Dates that are left until `next_milestone`.
         public var daysToNextMilestone: Int
         /// Whether today's photos could be asked for. When false, the three fields below say nothing: show what else is here, ask again.
         public var snapsAvailable: Bool
@@ -410,23 +410,23 @@ extension Streaks {
 
     /// A photo as media shows it.
     public struct StreakSnap: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the photo, as in the feed.
         public var id: SnapID
-        /// `user_id`.
+        /// Its author.
         public var userID: UserID
-        /// Signed, valid for 24 h.
+        /// The photo, at most 2048 px on its longer side; signed, valid for 24 h.
         public var photoURL: String
-        /// `thumbnail_url`.
+        /// 300 × 300 px; signed, valid for 24 h.
         public var thumbnailURL: String
-        /// `width`.
+        /// Of the photo behind `photo_url`, in pixels.
         public var width: Int
-        /// `height`.
+        /// Of the photo behind `photo_url`, in pixels.
         public var height: Int
-        /// `caption`.
+        /// What its author wrote to it; unset when there is none.
         public var caption: String?
-        /// `captured_at`.
+        /// When it was taken by the client's clock, as far as that is believed; never after `posted_at`.
         public var capturedAt: Date?
-        /// `posted_at`.
+        /// When the server received it.
         public var postedAt: Date?
         /// Captured inside the window, give or take 30 min (PW-3).
         public var onTime: Bool
@@ -478,13 +478,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CalendarDay`.
     public struct CalendarDay: Codable, Hashable, Sendable {
-        /// YYYY-MM-DD.
+        /// The date, YYYY-MM-DD.
         public var date: CalendarDate
-        /// `mark`.
+        /// What the date looks like to the reader.
         public var mark: Streaks.CalendarMark
         /// You have posted for it. Also set for dates that are marked broken or recovered.
         public var completed: Bool
-        /// The friend has.
+        /// The friend has posted for it.
         public var partnerCompleted: Bool
 
         /// The given fields set, the others unset.
@@ -516,7 +516,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetCalendarRequest`.
     public struct GetCalendarRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         public var streakID: StreakID
         /// YYYY-MM; by default the present month of the reader's clock.
         public var month: String?
@@ -544,9 +544,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MonthCalendar`.
     public struct MonthCalendar: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// The streak whose calendar it is.
         public var streakID: StreakID
-        /// YYYY-MM.
+        /// The month, YYYY-MM.
         public var month: String
         /// Every date of the month, in order; those before the start and those to come are marked none.
         public var days: [Streaks.CalendarDay]
@@ -628,7 +628,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RecoverRequest`.
     public struct RecoverRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak: an id from GET /api/streaks, GET /api/friends or a notification.
         public var streakID: StreakID
 
         /// The given fields set, the others unset.

@@ -14,7 +14,7 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - limit: 50 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listOutages(
@@ -47,9 +47,9 @@ extension Streaks {
         /// seconds it counts, and what it broke is undone. It cannot be taken back; declaring the same again changes nothing.
         ///
         /// - Parameters:
-        ///   - from: `from`.
+        ///   - from: When the service could no longer be reached; also long ago.
         ///   - until: Later than `from`, at most 14 days.
-        ///   - reason: `reason`.
+        ///   - reason: What happened, in the operator's words, at most 500 characters.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func declareOutage(

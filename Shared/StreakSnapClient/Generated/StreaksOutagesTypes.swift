@@ -25,7 +25,7 @@ extension Streaks {
     public struct ListOutagesRequest: Codable, Hashable, Sendable {
         /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -51,9 +51,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListOutagesReply`.
     public struct ListOutagesReply: Codable, Hashable, Sendable {
-        /// `outages`.
+        /// The outage that began last comes first.
         public var outages: [Streaks.Outage]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -79,15 +79,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.Outage`.
     public struct Outage: Codable, Hashable, Sendable {
-        /// `outage_id`.
+        /// Names the outage.
         public var outageID: OutageID
-        /// `from`.
+        /// When the service could no longer be reached.
         public var from: Date?
-        /// `until`.
+        /// When it could be reached again.
         public var until: Date?
         /// Empty when none was given.
         public var reason: String
-        /// `status`.
+        /// How far it has been carried out.
         public var status: Streaks.OutageStatus
         /// Streaks that were settled anew because of it.
         public var settledStreaks: Int
@@ -127,11 +127,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeclareOutageRequest`.
     public struct DeclareOutageRequest: Codable, Hashable, Sendable {
-        /// `from`.
+        /// When the service could no longer be reached; also long ago.
         public var from: Date
         /// Later than `from`, at most 14 days.
         public var until: Date
-        /// `reason`.
+        /// What happened, in the operator's words, at most 500 characters.
         public var reason: String
 
         /// The given fields set, the others unset.
@@ -160,7 +160,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.DeclareOutageReply`.
     public struct DeclareOutageReply: Codable, Hashable, Sendable {
-        /// `outage`.
+        /// The outage as it is declared now.
         public var outage: Streaks.Outage
         /// False when the same outage was declared before: nothing has changed.
         public var isNew: Bool

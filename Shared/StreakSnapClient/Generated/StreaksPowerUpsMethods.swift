@@ -26,11 +26,11 @@ extension Streaks {
         /// answered with POWER_UP_ALREADY_ACTIVE, and nothing is spent. Either it is used and helps, or it stays with the user; what turns out not to be needed comes back.
         ///
         /// - Parameters:
-        ///   - good: `good`.
+        ///   - good: Which good to use: one that waits in stock.
         ///   - type: Which streak: check_in or a typed one. Needed for insurance (a typed one), restore and time machine.
         ///   - date: Of a time machine: the missed date. Of a double day: today (also when absent) or a later date within a week.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_NOT_MISSED`, `MAX_FREEZES_REACHED`, `POWER_UP_ALREADY_ACTIVE`, `POWER_UP_NOT_HELD`, `POWER_UP_NOT_NEEDED`, `PROTECTION_NOT_ALLOWED`, `REPAIR_COOLDOWN_ACTIVE`, `REPAIR_WINDOW_EXPIRED`, `RUNS_DO_NOT_JOIN`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`, `STREAK_NOT_FOUND`, `STREAK_TOO_SHORT`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `DATE_NOT_MISSED`, `INSURANCE_COOLDOWN_ACTIVE`, `MAX_FREEZES_REACHED`, `POWER_UP_ALREADY_ACTIVE`, `POWER_UP_NOT_HELD`, `POWER_UP_NOT_NEEDED`, `PROTECTION_NOT_ALLOWED`, `REPAIR_COOLDOWN_ACTIVE`, `REPAIR_WINDOW_EXPIRED`, `RUNS_DO_NOT_JOIN`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`, `STREAK_NOT_FOUND`, `STREAK_TOO_SHORT`.
         @discardableResult
         public func usePowerUp(
             good: String,

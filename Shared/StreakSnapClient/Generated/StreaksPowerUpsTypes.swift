@@ -43,9 +43,9 @@ extension Streaks {
     public struct ListPowerUpsReply: Codable, Hashable, Sendable {
         /// Every good there is, in the order to show them.
         public var held: [Streaks.HeldPowerUp]
-        /// `active`.
+        /// What waits or holds now: insurances, shields, boosters, double days.
         public var active: [Streaks.UsedPowerUp]
-        /// Newest first.
+        /// What has helped, came back or is over, newest first.
         public var used: [Streaks.UsedPowerUp]
 
         /// The given fields set, the others unset.
@@ -74,11 +74,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HeldPowerUp`.
     public struct HeldPowerUp: Codable, Hashable, Sendable {
-        /// freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
+        /// Which good: freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
         public var good: String
-        /// `title`.
+        /// The good's name, to show.
         public var title: String
-        /// `description`.
+        /// What it does, in one sentence to show.
         public var description: String
         /// How many wait in stock. Freezes in hand and shields that protect are not counted: the check-in status and active show them.
         public var count: Int
@@ -118,11 +118,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UsedPowerUp`.
     public struct UsedPowerUp: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names this use of a good.
         public var id: OperationID
-        /// `good`.
+        /// Which good: freeze, repair, shield, xp_booster, insurance, restore, double_day or time_machine.
         public var good: String
-        /// `state`.
+        /// Whether it still holds, has helped, came back or is over.
         public var state: Streaks.PowerUpState
         /// check_in or one of the typed streaks; unset for what belongs to no streak.
         public var type: String?
@@ -134,7 +134,7 @@ extension Streaks {
         public var until: Date?
         /// The date that it kept; unset until it has.
         public var helpedOn: CalendarDate?
-        /// When it came back.
+        /// When it came back to the user; unset unless it did.
         public var returnedAt: Date?
 
         /// The given fields set, the others unset.
@@ -181,7 +181,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UsePowerUpRequest`.
     public struct UsePowerUpRequest: Codable, Hashable, Sendable {
-        /// `good`.
+        /// Which good to use: one that waits in stock.
         public var good: String
         /// Which streak: check_in or a typed one. Needed for insurance (a typed one), restore and time machine.
         public var type: String?
@@ -214,9 +214,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UsePowerUpReply`.
     public struct UsePowerUpReply: Codable, Hashable, Sendable {
-        /// `power_up`.
+        /// What was used, as it holds now.
         public var powerUp: Streaks.UsedPowerUp
-        /// How many are left.
+        /// How many of the good are left in stock.
         public var left: Int
         /// The streak's count now; unset for what belongs to no streak.
         public var currentStreak: Int?
@@ -265,9 +265,9 @@ extension Streaks {
     public struct BuyBoosterReply: Codable, Hashable, Sendable {
         /// How many boosters the user holds now.
         public var held: Int
-        /// What it cost.
+        /// What it cost, in experience points.
         public var xpSpent: Int
-        /// `xp_left`.
+        /// Experience points that can still be spent.
         public var xpLeft: Int64
 
         /// The given fields set, the others unset.

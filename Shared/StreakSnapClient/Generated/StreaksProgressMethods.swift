@@ -57,7 +57,7 @@ extension Streaks {
         /// The parts of a card about a streak of any kind, for clients that draw it themselves, and the card itself (MC-1).
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak of the user's, of whatever kind.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

@@ -23,7 +23,7 @@ extension Streaks {
     public struct GetAchievementsReply: Codable, Hashable, Sendable {
         /// All of them, in the order to show them.
         public var achievements: [Streaks.Achievement]
-        /// `earned_count`.
+        /// How many of them the user has earned.
         public var earnedCount: Int
 
         /// The given fields set, the others unset.
@@ -49,21 +49,21 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.Achievement`.
     public struct Achievement: Codable, Hashable, Sendable {
-        /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
+        /// Names the achievement: 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
         public var id: String
-        /// `name`.
+        /// The achievement's name, to show.
         public var name: String
-        /// What earns it.
+        /// What earns it, in one sentence to show.
         public var description: String
-        /// bronze, silver, gold, shield or camera: how its badge looks.
+        /// How its badge looks: bronze, silver, gold, shield or camera.
         public var badge: String
-        /// `earned`.
+        /// Whether the user has earned it.
         public var earned: Bool
-        /// Unset until it is earned.
+        /// When it was earned; unset until then.
         public var earnedAt: Date?
         /// How far the user is, at most `target`; once earned, `target`.
         public var progress: Int
-        /// `target`.
+        /// What `progress` must reach to earn it.
         public var target: Int
 
         /// The given fields set, the others unset.
@@ -123,27 +123,27 @@ extension Streaks {
 
     /// One user's numbers. They count mutual streaks only. A year means the last 365 dates of the reader's clock.
     public struct UserStats: Codable, Hashable, Sendable {
-        /// `total_active_streaks`.
+        /// Streaks with friends that run now.
         public var totalActiveStreaks: Int
-        /// The longest there ever was, and the longest that runs.
+        /// The highest count that any of the user's streaks with friends ever had.
         public var longestStreak: Int
-        /// `longest_active_streak`.
+        /// The highest count of the streaks that run now; 0 when none does.
         public var longestActiveStreak: Int
         /// Snaps posted; one photo to several streaks is one.
         public var totalPhotos: Int
         /// Dates that both have posted for, added up over all streaks.
         public var completedDates: Int
-        /// Streaks ever begun.
+        /// Streaks with friends that were ever begun.
         public var totalStreaks: Int
-        /// Those that broke, also when they have ended since, and of them those that this user alone broke. One that was restored is no break.
+        /// Those that broke, also when they have ended since. One that was restored is no break.
         public var brokenStreaks: Int
-        /// `broken_by_you`.
+        /// Of `broken_streaks`, those that this user alone broke.
         public var brokenByYou: Int
         /// Recovery tokens spent and not given back.
         public var recoveriesUsed: Int
-        /// Snaps inside their window (PW-3), and their share of all whose time is known, in percent, rounded down; unset before the first.
+        /// Snaps inside their window.
         public var onTimePhotos: Int
-        /// `on_time_percent`.
+        /// `on_time_photos` of all photos whose time is known, in percent, rounded down; unset before the first.
         public var onTimePercent: Int?
         /// Dates of the last year with a snap of the user's.
         public var postedDatesInYear: Int
@@ -211,7 +211,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.WeekdayCount`.
     public struct WeekdayCount: Codable, Hashable, Sendable {
-        /// 1 = Monday … 7 = Sunday.
+        /// Which weekday: 1 = Monday … 7 = Sunday.
         public var weekday: Int
         /// Dates of the last year with a snap of the user's.
         public var postedDates: Int
@@ -271,9 +271,9 @@ extension Streaks {
         public var year: Int
         /// Every date of the year, or every one that was asked for, in order.
         public var days: [Streaks.YearDay]
-        /// How many dates have a snap of yours, and how many a completed streak.
+        /// Dates with a snap of yours.
         public var postedDates: Int
-        /// `completed_dates`.
+        /// Dates on which at least one streak was completed.
         public var completedDates: Int
         /// The most streaks completed on one date: what the darkest cell stands for.
         public var mostCompleted: Int
@@ -310,11 +310,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.YearDay`.
     public struct YearDay: Codable, Hashable, Sendable {
-        /// YYYY-MM-DD.
+        /// The date, YYYY-MM-DD.
         public var date: CalendarDate
         /// In how many streaks you have posted for it.
         public var posted: Int
-        /// In how many both have.
+        /// In how many streaks both have posted for it.
         public var completed: Int
 
         /// The given fields set, the others unset.
@@ -343,7 +343,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetMilestoneDataRequest`.
     public struct GetMilestoneDataRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak of the user's, of whatever kind.
         public var streakID: StreakID
 
         /// The given fields set, the others unset.
@@ -366,40 +366,39 @@ extension Streaks {
 
     /// The parts of a milestone card of 1080 × 1920 px.
     public struct MilestoneData: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// The streak that the card is about.
         public var streakID: StreakID
         /// The number on the card.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that the streak ever had.
         public var longestCount: Int
         /// The highest celebrated count that was reached; 0 before the first (MS-6). Cards are made of it.
         public var milestone: Int
         /// Every celebrated count that was reached, the smallest first.
         public var reached: [Streaks.MilestoneMark]
-        /// The next one, and how many dates are left.
+        /// The next celebrated count.
         public var nextMilestone: Int
-        /// `days_to_next_milestone`.
+        /// Dates that are left until `next_milestone`.
         public var daysToNextMilestone: Int
-        /// `you`.
+        /// The user who asks.
         public var you: Common.UserSummary
         /// The other one of a mutual streak; unset for streaks of one person, and of a circle: its other members have a part in no card.
         public var friend: Common.UserSummary?
-        /// First and last date of the run, YYYY-MM-DD; unset before the first.
+        /// The first counted date of the run, YYYY-MM-DD; unset before the first.
         public var fromDate: CalendarDate?
-        /// `to_date`.
+        /// The last counted date of the run, YYYY-MM-DD; unset before the first.
         public var toDate: CalendarDate?
-        /// `text`.
+        /// What the card says.
         public var text: Streaks.CardText
         /// The four backgrounds there are, in the order to offer them: that of the streak's kind first.
         public var styles: [Streaks.CardStyle]
-        /// The card of the highest milestone in the first style, and its public page to copy (MC-2). All unset before the first milestone, and
-        /// when media could not be asked; the page also while a member has withdrawn it.
+        /// Names the card of the highest milestone in the first style. Unset before the first milestone, and when media could not be asked.
         public var milestoneID: MilestoneCardID?
-        /// `image_url`.
+        /// The PNG of that card; signed, valid for 24 h. Unset like `milestone_id`.
         public var imageURL: String?
-        /// `share_url`.
+        /// The public page of that card; unset like `milestone_id`, and while a member has withdrawn it.
         public var shareURL: String?
-        /// mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating or team.
+        /// What kind of streak: mutual, check_in, daily_snap, recipe_creation, challenge_completion, social_share, healthy_eating or team.
         public var type: String
 
         /// The given fields set, the others unset.
@@ -470,7 +469,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MilestoneMark`.
     public struct MilestoneMark: Codable, Hashable, Sendable {
-        /// `count`.
+        /// The celebrated count.
         public var count: Int
         /// The date that made it, YYYY-MM-DD.
         public var date: CalendarDate
@@ -498,15 +497,15 @@ extension Streaks {
 
     /// What a card says, from top to bottom.
     public struct CardText: Codable, Hashable, Sendable {
-        /// That of the kind.
+        /// The emoji of the streak's kind.
         public var emoji: String
-        /// Below the number.
+        /// What stands below the number.
         public var title: String
         /// `@you & @friend`; a user who may not be seen is left out.
         public var names: String
-        /// `Jan 5 – Mar 9, 2026`; empty before the first date.
+        /// When it was: `Jan 5 – Mar 9, 2026`; empty before the first date.
         public var dates: String
-        /// `watermark`.
+        /// The app's name at the foot of the card.
         public var watermark: String
         /// One sentence to share with it.
         public var share: String
@@ -556,13 +555,13 @@ extension Streaks {
 
     /// A gradient from the top to the bottom, and the colour of letters on it; `#RRGGBB`.
     public struct CardStyle: Codable, Hashable, Sendable {
-        /// orange, purple, green or dark.
+        /// Names the style: orange, purple, green or dark.
         public var name: String
-        /// `from_color`.
+        /// The colour at the top.
         public var fromColor: String
-        /// `to_color`.
+        /// The colour at the bottom.
         public var toColor: String
-        /// `text_color`.
+        /// The colour of the letters.
         public var textColor: String
 
         /// The given fields set, the others unset.

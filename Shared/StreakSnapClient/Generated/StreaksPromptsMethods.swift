@@ -28,7 +28,7 @@ extension Streaks {
         /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak with a friend: an id from GET /api/streaks.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -45,7 +45,7 @@ extension Streaks {
         /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak with a friend: an id from GET /api/streaks.
         ///   - prompts: At least one. One is shown a UTC date, in this order, from the first again after the last.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `PREMIUM_REQUIRED`, `STREAK_NOT_ACTIVE`.
@@ -65,7 +65,7 @@ extension Streaks {
         /// without any it changes nothing.
         ///
         /// - Parameters:
-        ///   - streakID: `streak_id`.
+        ///   - streakID: Which streak with a friend: an id from GET /api/streaks.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `PREMIUM_REQUIRED`.
         @discardableResult

@@ -54,17 +54,17 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TodaysPrompt`.
     public struct TodaysPrompt: Codable, Hashable, Sendable {
-        /// `food-01` … `activity-21`; `custom-1` … `custom-30` for a streak's own.
+        /// Names the prompt: `food-01` … `activity-21`; `custom-1` … `custom-30` for a streak's own.
         public var id: String
-        /// `text`.
+        /// What to take a photo of, to show.
         public var text: String
-        /// `category`.
+        /// What kind of prompt it is; `custom` for a streak's own.
         public var category: Streaks.PromptCategory
-        /// `emoji`.
+        /// One emoji to show beside the text.
         public var emoji: String
         /// The UTC date it is for, YYYY-MM-DD.
         public var date: CalendarDate
-        /// `window`.
+        /// The user's snap window: the one that is open, else the next.
         public var window: Streaks.SnapWindow
 
         /// The given fields set, the others unset.
@@ -102,7 +102,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetStreakPromptsRequest`.
     public struct GetStreakPromptsRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak with a friend: an id from GET /api/streaks.
         public var streakID: StreakID
 
         /// The given fields set, the others unset.
@@ -125,7 +125,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SetStreakPromptsRequest`.
     public struct SetStreakPromptsRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak with a friend: an id from GET /api/streaks.
         public var streakID: StreakID
         /// At least one. One is shown a UTC date, in this order, from the first again after the last.
         public var prompts: [Streaks.CustomPrompt]
@@ -153,7 +153,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ClearStreakPromptsRequest`.
     public struct ClearStreakPromptsRequest: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// Which streak with a friend: an id from GET /api/streaks.
         public var streakID: StreakID
 
         /// The given fields set, the others unset.
@@ -176,7 +176,7 @@ extension Streaks {
 
     /// A prompt of a member's own writing.
     public struct CustomPrompt: Codable, Hashable, Sendable {
-        /// One line, not blank.
+        /// What to take a photo of: one line, not blank, at most 120 characters.
         public var text: String
         /// One emoji; 📸 is shown when it is unset.
         public var emoji: String?
@@ -204,15 +204,15 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.StreakPrompts`.
     public struct StreakPrompts: Codable, Hashable, Sendable {
-        /// `streak_id`.
+        /// The streak that the prompts are of.
         public var streakID: StreakID
         /// In the order of rotation; empty when none are set.
         public var prompts: [Streaks.CustomPrompt]
         /// Whether they are shown: only while the member who set them is on a premium plan.
         public var active: Bool
-        /// Unset when none are set.
+        /// The member who set them; unset when none are.
         public var setByUserID: UserID?
-        /// `set_at`.
+        /// When they were set; unset when none are.
         public var setAt: Date?
 
         /// The given fields set, the others unset.
@@ -247,11 +247,11 @@ extension Streaks {
 
     /// The two hours in which a snap is on time (PW-2).
     public struct SnapWindow: Codable, Hashable, Sendable {
-        /// `opens_at`.
+        /// When it opens.
         public var opensAt: Date?
-        /// `closes_at`.
+        /// When it closes: two hours later.
         public var closesAt: Date?
-        /// `is_open`.
+        /// Whether it is open now.
         public var isOpen: Bool
         /// Seconds until it closes while open, until it opens otherwise.
         public var secondsLeft: Int

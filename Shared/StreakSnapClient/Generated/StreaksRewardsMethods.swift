@@ -25,7 +25,7 @@ extension Streaks {
         /// Notes that the user has seen the celebration of a milestone they have reached. A repeat changes nothing.
         ///
         /// - Parameters:
-        ///   - milestoneType: day_3, day_7, …
+        ///   - milestoneType: Which milestone was shown: day_3, day_7, …
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `MILESTONE_NOT_REACHED`, `NOT_FOUND`.
         @discardableResult
@@ -57,8 +57,8 @@ extension Streaks {
         /// one that was earned. Premium may wear any flame at once. `hall_of_fame` off takes the user off the public list.
         ///
         /// - Parameters:
-        ///   - unlock: `unlock`.
-        ///   - active: `active`.
+        ///   - unlock: Which unlock: an id from GET /api/mobile/unlocks; one that is earned and can be switched.
+        ///   - active: Whether it shows or acts from now on.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`, `NOT_SWITCHABLE`, `UNLOCK_NOT_EARNED`.
         @discardableResult
@@ -76,13 +76,13 @@ extension Streaks {
         /// Asks for the medal of a 365-day streak to be mailed. Once; while it has not been sent the address can be changed by asking again.
         ///
         /// - Parameters:
-        ///   - name: As on the parcel.
-        ///   - line1: `line1`.
-        ///   - line2: `line2`.
-        ///   - city: `city`.
-        ///   - region: `region`.
-        ///   - postalCode: `postal_code`.
-        ///   - country: ISO 3166-1 alpha-2.
+        ///   - name: The name on the parcel, 1 to 100 characters.
+        ///   - line1: Street and number, or what stands in their place.
+        ///   - line2: More of the address: flat, floor; none when absent.
+        ///   - city: Town or city.
+        ///   - region: State, county or province, where the country's addresses have one.
+        ///   - postalCode: Postal code, where the country has them.
+        ///   - country: Where it goes to: ISO 3166-1 alpha-2.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `MEDAL_ALREADY_SENT`, `UNLOCK_NOT_EARNED`.
         @discardableResult
@@ -105,8 +105,8 @@ extension Streaks {
         /// Those who have reached a year, the first to reach it first. Who has opted out, is suspended or has deleted the account is absent.
         ///
         /// - Parameters:
-        ///   - limit: 50 when absent.
-        ///   - offset: Entries to skip.
+        ///   - limit: How many entries; 50 when absent.
+        ///   - offset: How many entries to skip; 0 when absent.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getHallOfFame(
@@ -130,9 +130,9 @@ extension Streaks {
         /// Requests for medals by status, oldest first.
         ///
         /// - Parameters:
-        ///   - status: requested when absent.
-        ///   - limit: `limit`.
-        ///   - cursor: `cursor`.
+        ///   - status: Only medals of this status; requested when absent.
+        ///   - limit: 50 when absent; above 100 is taken as 100.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func listMedals(
@@ -165,10 +165,10 @@ extension Streaks {
         /// Notes that a medal was sent, or why it is not. What was sent stays sent.
         ///
         /// - Parameters:
-        ///   - medalID: `medal_id`.
-        ///   - status: sent or declined.
-        ///   - trackingCode: `tracking_code`.
-        ///   - note: `note`.
+        ///   - medalID: Which medal: an id from GET /api/admin/medals.
+        ///   - status: What became of it: sent or declined.
+        ///   - trackingCode: Of the parcel, for the user to follow it, at most 100 characters.
+        ///   - note: Why it is declined, for the user, at most 300 characters.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `MEDAL_ALREADY_SENT`, `NOT_FOUND`.
         @discardableResult

@@ -41,7 +41,7 @@ extension Streaks {
     public struct GetBadgesReply: Codable, Hashable, Sendable {
         /// All of them, in the order to show them.
         public var badges: [Streaks.BadgeItem]
-        /// `earned_count`.
+        /// How many of them the user has earned.
         public var earnedCount: Int
 
         /// The given fields set, the others unset.
@@ -67,23 +67,23 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.BadgeItem`.
     public struct BadgeItem: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the badge, as replies about check-ins do.
         public var id: String
-        /// `title`.
+        /// The badge's name, to show.
         public var title: String
-        /// What earns it.
+        /// What earns it, in a few words to show.
         public var description: String
-        /// `icon`.
+        /// Its emoji.
         public var icon: String
-        /// starter, intermediate, advanced, expert, legendary or special.
+        /// How hard it is to earn: starter, intermediate, advanced, expert, legendary or special.
         public var tier: String
-        /// `earned`.
+        /// Whether the user has earned it.
         public var earned: Bool
-        /// Unset until it is earned.
+        /// When it was earned; unset until then.
         public var earnedAt: Date?
         /// How far the user is, at most `target`; once earned, `target`.
         public var progress: Int
-        /// `target`.
+        /// What `progress` must reach to earn it.
         public var target: Int
 
         /// The given fields set, the others unset.
@@ -130,7 +130,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CelebrateMilestoneRequest`.
     public struct CelebrateMilestoneRequest: Codable, Hashable, Sendable {
-        /// day_3, day_7, …
+        /// Which milestone was shown: day_3, day_7, …
         public var milestoneType: String
 
         /// The given fields set, the others unset.
@@ -153,7 +153,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CelebrateMilestoneReply`.
     public struct CelebrateMilestoneReply: Codable, Hashable, Sendable {
-        /// `milestone_type`.
+        /// The milestone that was celebrated.
         public var milestoneType: String
         /// When it was celebrated first.
         public var celebratedAt: Date?
@@ -230,17 +230,18 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UnlockItem`.
     public struct UnlockItem: Codable, Hashable, Sendable {
-        /// `id`.
+        /// Names the unlock, as replies about check-ins do.
         public var id: String
-        /// `title`.
+        /// The unlock's name, to show.
         public var title: String
         /// The check-in count that opens it.
         public var daysRequired: Int
-        /// cosmetic, badge, flame: shown to others; feature: opened by the app, nothing refuses who does not have it; benefit: the service acts.
+        /// What it does. cosmetic, badge, flame: shown to others; feature: opened by the app, nothing refuses who does not have it; benefit: the
+        /// service acts.
         public var effect: String
-        /// `earned`.
+        /// Whether the user has earned it.
         public var earned: Bool
-        /// Unset until it is earned.
+        /// When it was earned; unset until then.
         public var earnedAt: Date?
         /// Whether it can be switched off and on.
         public var switchable: Bool
@@ -292,11 +293,11 @@ extension Streaks {
         public var badge: String?
         /// Unlocked badges: streak_superstar, hundred_club, hall_of_fame.
         public var titles: [String]
-        /// `gold_frame`.
+        /// Whether the user's picture has a golden frame.
         public var goldFrame: Bool
-        /// `crown`.
+        /// Whether a crown is beside the user's name.
         public var crown: Bool
-        /// orange, gold, diamond or rainbow.
+        /// The colour of the user's flame: orange, gold, diamond or rainbow.
         public var flame: String
 
         /// The given fields set, the others unset.
@@ -331,9 +332,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.SetUnlockRequest`.
     public struct SetUnlockRequest: Codable, Hashable, Sendable {
-        /// `unlock`.
+        /// Which unlock: an id from GET /api/mobile/unlocks; one that is earned and can be switched.
         public var unlock: String
-        /// `active`.
+        /// Whether it shows or acts from now on.
         public var active: Bool
 
         /// The given fields set, the others unset.
@@ -359,19 +360,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RequestMedalRequest`.
     public struct RequestMedalRequest: Codable, Hashable, Sendable {
-        /// As on the parcel.
+        /// The name on the parcel, 1 to 100 characters.
         public var name: String
-        /// `line1`.
+        /// Street and number, or what stands in their place.
         public var line1: String
-        /// `line2`.
+        /// More of the address: flat, floor; none when absent.
         public var line2: String?
-        /// `city`.
+        /// Town or city.
         public var city: String
-        /// `region`.
+        /// State, county or province, where the country's addresses have one.
         public var region: String?
-        /// `postal_code`.
+        /// Postal code, where the country has them.
         public var postalCode: String?
-        /// ISO 3166-1 alpha-2.
+        /// Where it goes to: ISO 3166-1 alpha-2.
         public var country: String
 
         /// The given fields set, the others unset.
@@ -412,19 +413,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MedalAddress`.
     public struct MedalAddress: Codable, Hashable, Sendable {
-        /// `name`.
+        /// The name on the parcel.
         public var name: String
-        /// `line1`.
+        /// Street and number.
         public var line1: String
-        /// `line2`.
+        /// More of the address; unset when there is nothing.
         public var line2: String?
-        /// `city`.
+        /// Town or city.
         public var city: String
-        /// `region`.
+        /// State, county or province; unset when none was given.
         public var region: String?
-        /// `postal_code`.
+        /// Postal code; unset when none was given.
         public var postalCode: String?
-        /// `country`.
+        /// ISO 3166-1 alpha-2, in capitals.
         public var country: String
 
         /// The given fields set, the others unset.
@@ -465,19 +466,19 @@ extension Streaks {
 
     /// A medal as its user sees it.
     public struct Medal: Codable, Hashable, Sendable {
-        /// `medal_id`.
+        /// Names the medal: one for each user.
         public var medalID: MedalID
-        /// `status`.
+        /// Whether it was sent.
         public var status: Streaks.MedalStatus
-        /// `address`.
+        /// Where it goes to.
         public var address: Streaks.MedalAddress?
-        /// `requested_at`.
+        /// When it was asked for; after it was declined, when it was asked for anew.
         public var requestedAt: Date?
         /// Unset until it was sent or declined.
         public var decidedAt: Date?
         /// Of the parcel; unset where there is none.
         public var trackingCode: String?
-        /// Why it was declined.
+        /// Why it was declined; unset otherwise.
         public var note: String?
 
         /// The given fields set, the others unset.
@@ -518,9 +519,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHallOfFameRequest`.
     public struct GetHallOfFameRequest: Codable, Hashable, Sendable {
-        /// 50 when absent.
+        /// How many entries; 50 when absent.
         public var limit: Int?
-        /// Entries to skip.
+        /// How many entries to skip; 0 when absent.
         public var offset: Int?
 
         /// The given fields set, the others unset.
@@ -546,7 +547,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetHallOfFameReply`.
     public struct GetHallOfFameReply: Codable, Hashable, Sendable {
-        /// `entries`.
+        /// Who reached 365 days first comes first; without users who may not be shown.
         public var entries: [Streaks.HallOfFameEntry]
         /// Entries of the whole list, hidden ones included.
         public var total: Int
@@ -574,19 +575,19 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.HallOfFameEntry`.
     public struct HallOfFameEntry: Codable, Hashable, Sendable {
-        /// `username`.
+        /// The user's present username.
         public var username: String
-        /// `display_name`.
+        /// The user's present name, to show.
         public var displayName: String
-        /// `avatar_url`.
+        /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
         public var avatarURL: String?
-        /// `longest_streak`.
+        /// The highest count that the user's check-in streak ever had, in days.
         public var longestStreak: Int
-        /// When they reached 365.
+        /// When the user reached 365 days.
         public var since: Date?
-        /// `crown`.
+        /// Whether a crown is beside the user's name.
         public var crown: Bool
-        /// orange, gold, diamond or rainbow.
+        /// The colour of the user's flame: orange, gold, diamond or rainbow.
         public var flame: String
 
         /// The given fields set, the others unset.
@@ -627,11 +628,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListMedalsRequest`.
     public struct ListMedalsRequest: Codable, Hashable, Sendable {
-        /// requested when absent.
+        /// Only medals of this status; requested when absent.
         public var status: Streaks.MedalStatus
-        /// `limit`.
+        /// 50 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -660,9 +661,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListMedalsReply`.
     public struct ListMedalsReply: Codable, Hashable, Sendable {
-        /// `medals`.
+        /// Medals of the status that was asked for, the oldest wish first.
         public var medals: [Streaks.AdminMedal]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -688,11 +689,11 @@ extension Streaks {
 
     /// A medal as an administrator sees it.
     public struct AdminMedal: Codable, Hashable, Sendable {
-        /// `medal`.
+        /// The medal with its address.
         public var medal: Streaks.Medal
-        /// `user_id`.
+        /// Whose medal it is.
         public var userID: UserID
-        /// `username`.
+        /// The user's present username.
         public var username: String?
         /// Who decided; unset until then.
         public var decidedBy: UserID?
@@ -726,13 +727,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.UpdateMedalRequest`.
     public struct UpdateMedalRequest: Codable, Hashable, Sendable {
-        /// `medal_id`.
+        /// Which medal: an id from GET /api/admin/medals.
         public var medalID: MedalID
-        /// sent or declined.
+        /// What became of it: sent or declined.
         public var status: Streaks.MedalStatus
-        /// `tracking_code`.
+        /// Of the parcel, for the user to follow it, at most 100 characters.
         public var trackingCode: String?
-        /// `note`.
+        /// Why it is declined, for the user, at most 300 characters.
         public var note: String?
 
         /// The given fields set, the others unset.

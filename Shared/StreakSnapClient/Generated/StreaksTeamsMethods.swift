@@ -13,9 +13,9 @@ extension Streaks {
         /// own streak and their other circles a moment later. A second one of a date is answered alike and counts nothing.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - mood: 1 to 10; private to the caller.
-        ///   - energy: `energy`.
+        ///   - energy: 1 to 10; private to the caller.
         ///   - checkInTime: When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
         ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
         ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
@@ -38,7 +38,7 @@ extension Streaks {
         /// The circle's streak with today's contributions and its calendar of 90 dates.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
@@ -56,9 +56,9 @@ extension Streaks {
         /// what they noted about themselves.
         ///
         /// - Parameters:
-        ///   - circleID: `circle_id`.
+        ///   - circleID: Which circle: an id from GET /api/circles.
         ///   - limit: 20 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult

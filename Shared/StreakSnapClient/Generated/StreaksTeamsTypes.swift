@@ -43,11 +43,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CheckInToCircleRequest`.
     public struct CheckInToCircleRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
         /// 1 to 10; private to the caller.
         public var mood: Int?
-        /// `energy`.
+        /// 1 to 10; private to the caller.
         public var energy: Int?
         /// When it happened by the client's clock; the time of receipt when absent. The date that it names by the person's zone counts if it
         /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -83,7 +83,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.CircleCheckInReply`.
     public struct CircleCheckInReply: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle whose streak it is.
         public var circleID: CircleID
         /// The date that it counts for, YYYY-MM-DD.
         public var date: CalendarDate
@@ -91,11 +91,11 @@ extension Streaks {
         public var counted: Bool
         /// The date has enough contributions now.
         public var dateCompleted: Bool
-        /// `current_count`.
+        /// The circle's count after this check-in, in dates.
         public var currentCount: Int
-        /// `contributed`.
+        /// Members who have contributed for `date`.
         public var contributed: Int
-        /// `quorum`.
+        /// Members who must contribute for `date`: 60 %, never fewer than 2.
         public var quorum: Int
         /// A celebrated count that this check-in reached; 0: none.
         public var milestone: Int
@@ -152,7 +152,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTeamStreakRequest`.
     public struct GetTeamStreakRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
 
         /// The given fields set, the others unset.
@@ -175,29 +175,29 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TeamStreak`.
     public struct TeamStreak: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// The circle whose streak it is.
         public var circleID: CircleID
         /// Unset while there is no streak.
         public var streakID: StreakID?
-        /// `status`.
+        /// `waiting` until the circle has had two members: there is no streak yet; `active` from then on.
         public var status: Streaks.TeamStatus
-        /// `current_count`.
+        /// The count of the present run, in dates; 0 when none runs.
         public var currentCount: Int
-        /// `longest_count`.
+        /// The highest count that the streak ever had, in dates.
         public var longestCount: Int
-        /// `last_completed_date`.
+        /// The newest date for which enough members contributed; unset before the first.
         public var lastCompletedDate: CalendarDate?
-        /// `started_at`.
+        /// When the streak began: when the circle had its second member. Unset while there is no streak.
         public var startedAt: Date?
         /// The earliest date that can still be completed, YYYY-MM-DD; what follows is about it. Unset while there is no streak.
         public var date: CalendarDate?
-        /// Members who count for the date, and how many of them must contribute: 60 %, never fewer than 2.
+        /// Members who count for the date.
         public var membersOfDate: Int
-        /// `quorum`.
+        /// Members who must contribute for the date: 60 %, never fewer than 2.
         public var quorum: Int
-        /// `contributed`.
+        /// Members who have contributed for `date`.
         public var contributed: Int
-        /// `quorum_reached`.
+        /// Whether enough members have contributed for the date.
         public var quorumReached: Bool
         /// Fewer than two members count: nothing can be missed on the date.
         public var neutral: Bool
@@ -209,11 +209,11 @@ extension Streaks {
         public var graceUntil: Date?
         /// A missed date would have its grace: none was used in the last 7 dates.
         public var graceAvailable: Bool
-        /// `at_risk`.
+        /// The count is above 0, too few have contributed, and less than 6 h are left or a grace runs.
         public var atRisk: Bool
-        /// The next celebrated count, and how many dates are left.
+        /// The next celebrated count; 0 without one.
         public var nextMilestone: Int
-        /// `days_to_next_milestone`.
+        /// Dates that are left until `next_milestone`; 0 without one.
         public var daysToNextMilestone: Int
         /// The last 90 dates, oldest first.
         public var calendar: [Streaks.TeamDay]
@@ -298,11 +298,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.MemberContribution`.
     public struct MemberContribution: Codable, Hashable, Sendable {
-        /// `user`.
+        /// The member.
         public var user: Common.UserSummary
         /// Has contributed for the date.
         public var contributed: Bool
-        /// `contributed_at`.
+        /// When the contribution was received; unset without one.
         public var contributedAt: Date?
         /// Counts for the date; false for a member who joined on it.
         public var counts: Bool
@@ -341,13 +341,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TeamDay`.
     public struct TeamDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, one of the last 90.
         public var date: CalendarDate
-        /// `mark`.
+        /// What became of the date.
         public var mark: Streaks.TeamMark
         /// Members who contributed.
         public var contributed: Int
-        /// The caller did.
+        /// Whether the caller contributed.
         public var youContributed: Bool
 
         /// The given fields set, the others unset.
@@ -379,11 +379,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListCircleFeedRequest`.
     public struct ListCircleFeedRequest: Codable, Hashable, Sendable {
-        /// `circle_id`.
+        /// Which circle: an id from GET /api/circles.
         public var circleID: CircleID
         /// 20 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -412,9 +412,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListCircleFeedReply`.
     public struct ListCircleFeedReply: Codable, Hashable, Sendable {
-        /// `entries`.
+        /// The newest first.
         public var entries: [Streaks.CircleFeedEntry]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -440,11 +440,11 @@ extension Streaks {
 
     /// A check-in of a member.
     public struct CircleFeedEntry: Codable, Hashable, Sendable {
-        /// `user`.
+        /// The member who checked in.
         public var user: Common.UserSummary
         /// The member's date that it counted for, YYYY-MM-DD.
         public var date: CalendarDate
-        /// `checked_in_at`.
+        /// When the check-in was received.
         public var checkedInAt: Date?
         /// To this circle, and not by the daily check-in.
         public var toCircle: Bool

@@ -27,7 +27,7 @@ extension Streaks {
         /// earlier date within the tolerance (SD-2).
         ///
         /// - Parameters:
-        ///   - type: `type`.
+        ///   - type: Which streak the activity counts for.
         ///   - capturedAt: When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
         ///     comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
         ///     48 hours, is not believed: see `captured_at_ignored` (SD-2).
@@ -48,9 +48,9 @@ extension Streaks {
         /// The runs of a type, newest first: how long each was, why it ended, and whether it was restored.
         ///
         /// - Parameters:
-        ///   - type: `type`.
+        ///   - type: Which of the typed streaks.
         ///   - limit: 20 when absent; above 100 is taken as 100.
-        ///   - cursor: `cursor`.
+        ///   - cursor: Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         ///   - options: Deadline, retries and idempotency key.
         @discardableResult
         public func getTypedHistory(
@@ -83,7 +83,7 @@ extension Streaks {
         /// What became of each date of a type: 366 dates at most, the last 90 when none are named.
         ///
         /// - Parameters:
-        ///   - type: `type`.
+        ///   - type: Which of the typed streaks.
         ///   - from: The first date; 90 dates before the last when absent.
         ///   - to: The last date; today when absent.
         ///   - options: Deadline, retries and idempotency key.
@@ -104,10 +104,10 @@ extension Streaks {
         ///
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
-        ///   - type: `type`.
-        ///   - from: `from`.
-        ///   - to: `to`.
-        ///   - format: csv when absent.
+        ///   - type: Which of the typed streaks.
+        ///   - from: The first date; 90 dates before the last when absent.
+        ///   - to: The last date; today when absent.
+        ///   - format: What the file is to be; csv when absent.
         ///   - options: Deadline, retries and idempotency key.
         /// - Throws: ``StreakSnapError``; of its own the method answers with `PREMIUM_REQUIRED`.
         @discardableResult

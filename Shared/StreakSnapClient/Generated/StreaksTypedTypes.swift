@@ -67,7 +67,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ListTypedReply`.
     public struct ListTypedReply: Codable, Hashable, Sendable {
-        /// `streaks`.
+        /// All five types, also those without an activity yet.
         public var streaks: [Streaks.TypedStreak]
 
         /// The given fields set, the others unset.
@@ -92,23 +92,23 @@ extension Streaks {
     public struct TypedStreak: Codable, Hashable, Sendable {
         /// Unset until the first activity.
         public var id: StreakID?
-        /// daily_snap, recipe_creation, challenge_completion, social_share or healthy_eating.
+        /// Which of the typed streaks: daily_snap, recipe_creation, challenge_completion, social_share or healthy_eating.
         public var type: String
-        /// `display_name`.
+        /// The type's name, to show.
         public var displayName: String
-        /// `icon`.
+        /// The type's emoji.
         public var icon: String
         /// One to five flames, by the count.
         public var fireEmoji: String
-        /// `current_streak`.
+        /// The count of the present run, in dates; 0 when none runs.
         public var currentStreak: Int
-        /// `longest_streak`.
+        /// The highest count that the streak ever had, in dates.
         public var longestStreak: Int
         /// The last activity was today or yesterday.
         public var isActive: Bool
         /// The first date of the present run; unset at count 0.
         public var streakStartDate: CalendarDate?
-        /// `last_activity_date`.
+        /// The newest date with an activity, by the user's clock; unset before the first.
         public var lastActivityDate: CalendarDate?
         /// Dates with an activity, of all runs.
         public var totalDaysActive: Int
@@ -132,7 +132,7 @@ extension Streaks {
         public var insuredUntil: Date?
         /// Missed dates that this month still excuses (TS-3).
         public var freeDatesLeft: Int
-        /// Unset after the last.
+        /// The next count that is celebrated; unset after the last.
         public var nextMilestone: Streaks.TypedMilestone?
 
         /// The given fields set, the others unset.
@@ -218,17 +218,17 @@ extension Streaks {
 
     /// A count that is celebrated (TS-1).
     public struct TypedMilestone: Codable, Hashable, Sendable {
-        /// `days`.
+        /// The count that reaches it, in dates.
         public var days: Int
-        /// `title`.
+        /// The milestone's name, to show.
         public var title: String
-        /// `badge`.
+        /// Its emoji.
         public var badge: String
-        /// `coins`.
+        /// Coins that it brings.
         public var coins: Int
-        /// `xp`.
+        /// Experience points that it brings.
         public var xp: Int
-        /// `days_left`.
+        /// Dates that are left until the count reaches it; 0 once reached.
         public var daysLeft: Int
 
         /// The given fields set, the others unset.
@@ -266,7 +266,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RecordActivityRequest`.
     public struct RecordActivityRequest: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which streak the activity counts for.
         public var type: String
         /// When it happened by the client's clock; now when absent. The date that it names by the person's zone counts if it
         /// comes within 6 hours of that date's end. Up to 15 minutes ahead of the server's clock is taken as now; further ahead, or older than
@@ -296,7 +296,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.RecordActivityReply`.
     public struct RecordActivityReply: Codable, Hashable, Sendable {
-        /// `streak`.
+        /// The streak after the activity.
         public var streak: Streaks.TypedStreak
         /// The date it counts for.
         public var date: CalendarDate
@@ -350,11 +350,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTypedHistoryRequest`.
     public struct GetTypedHistoryRequest: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which of the typed streaks.
         public var type: String
         /// 20 when absent; above 100 is taken as 100.
         public var limit: Int
-        /// `cursor`.
+        /// Where the list goes on: `meta.next_cursor` of the page before. Absent for the first page.
         public var cursor: String
 
         /// The given fields set, the others unset.
@@ -383,9 +383,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTypedHistoryReply`.
     public struct GetTypedHistoryReply: Codable, Hashable, Sendable {
-        /// `runs`.
+        /// The runs of the streak, the newest first.
         public var runs: [Streaks.TypedRun]
-        /// `meta`.
+        /// Where the list goes on.
         public var meta: Common.PageMeta?
 
         /// The given fields set, the others unset.
@@ -411,13 +411,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TypedRun`.
     public struct TypedRun: Codable, Hashable, Sendable {
-        /// `length`.
+        /// How many dates the run counts.
         public var length: Int
-        /// `start_date`.
+        /// The first date that counts.
         public var startDate: CalendarDate
         /// The last date that counts or was kept.
         public var endDate: CalendarDate
-        /// `break_reason`.
+        /// Why it ended, or that it still runs.
         public var breakReason: Streaks.RunEnd
         /// The date whose miss ended it; unset while it runs.
         public var missedDate: CalendarDate?
@@ -459,7 +459,7 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.GetTypedCalendarRequest`.
     public struct GetTypedCalendarRequest: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which of the typed streaks.
         public var type: String
         /// The first date; 90 dates before the last when absent.
         public var from: CalendarDate?
@@ -492,11 +492,11 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TypedCalendar`.
     public struct TypedCalendar: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which of the typed streaks.
         public var type: String
-        /// `from`.
+        /// The first date that is shown.
         public var from: CalendarDate
-        /// `to`.
+        /// The last date that is shown.
         public var to: CalendarDate
         /// Oldest first, one for each date.
         public var days: [Streaks.TypedDay]
@@ -530,9 +530,9 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.TypedDay`.
     public struct TypedDay: Codable, Hashable, Sendable {
-        /// `date`.
+        /// The date, by the user's clock.
         public var date: CalendarDate
-        /// `mark`.
+        /// What became of the date.
         public var mark: Streaks.TypedMark
 
         /// The given fields set, the others unset.
@@ -558,13 +558,13 @@ extension Streaks {
 
     /// `streaksnap.streaks.v1.ExportTypedCalendarRequest`.
     public struct ExportTypedCalendarRequest: Codable, Hashable, Sendable {
-        /// `type`.
+        /// Which of the typed streaks.
         public var type: String
-        /// `from`.
+        /// The first date; 90 dates before the last when absent.
         public var from: CalendarDate?
-        /// `to`.
+        /// The last date; today when absent.
         public var to: CalendarDate?
-        /// csv when absent.
+        /// What the file is to be; csv when absent.
         public var format: String?
 
         /// The given fields set, the others unset.

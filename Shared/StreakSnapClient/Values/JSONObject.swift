@@ -29,6 +29,8 @@ struct JSONObject {
         return empty
     }
 
+    func value<Value: Decodable>(_ key: JSONKey, as type: Value.Type) throws -> Value { try value(key) }
+
     func value<Value: Decodable>(_ key: JSONKey, or zero: Value) throws -> Value {
         try container.decodeIfPresent(Value.self, forKey: key) ?? zero
     }
@@ -135,7 +137,7 @@ public final class Indirect<Value: Codable & Hashable & Sendable>: Codable, Hash
 }
 
 /// A reply of which parts lie beside `data` (PF-1).
-protocol LiftedReply {
+protocol LiftedReply: Sendable {
     mutating func lift(_ json: JSONObject) throws
 }
 

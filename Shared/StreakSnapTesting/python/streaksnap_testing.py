@@ -70,9 +70,14 @@ class TestKitError(Exception):
         self.code, self.message, self.field, self.status = code, message, field, status
 
 
+# Reasons of a 401 for which signing in again helps.
+_TOKEN_REASONS = {"TOKEN_EXPIRED", "INVALID_TOKEN", "SESSION_REVOKED"}
+
+
 class Refused(Exception):
-    """The API refused a call: `status`, `code` (`ALREADY_POSTED`), `message`, `details` with one
-    entry per bad field, `request_id`.
+    """The API refused a call: `status`, `code` (`ALREADY_POSTED`), `reason` (the same, but where the
+    code is `UNAUTHORIZED`: there it says why), `message`, `details` with one entry per bad field,
+    `request_id`.
     """
 
     def __init__(self, status: int, body: Any) -> None:
@@ -81,6 +86,7 @@ class Refused(Exception):
         meta = body.get("meta") if isinstance(body, dict) else None
         self.status = status
         self.code: str = error.get("code", "")
+        self.reason: str = error.get("reason", self.code)
         self.message: str = error.get("message", "")
         self.details: list[dict[str, Any]] = error.get("details") or []
         self.request_id: str | None = (meta or {}).get("request_id")
@@ -323,9 +329,8 @@ class Environment:
 class Clock:
     """The clock of a world. Between moves it runs as the machine's does; it never goes back.
 
-    When a move returns, all work that became due up to that time is done. What leaves the system
-    by itself, such as a push, may come a moment later: `world.push`, `world.mail` and `eventually`
-    wait for it.
+    When a move returns, nothing is under way: all work that became due up to that time is done,
+    and what it has pushed and mailed is there.
     """
 
     def __init__(self, world: World) -> None:
@@ -388,6 +393,17 @@ class World:
     ) -> Any:
         return self.environment.call(verb, f"/worlds/{self.id}{path}", body, query)
 
+    def wait_until_quiet(self) -> None:
+        """Waits until nothing is under way: everything that was done has had its effects, and what
+        it pushes and mails has arrived, as far as it is not due later. So it can be tested that
+        something was not sent.
+
+        `people`, `friends`, `snap`, `befriend`, `check_in`, `buy` and moves of the clock wait by
+        themselves; after other changes, by `post` and the like or by the app under test, call it.
+        While the database is slowed down or away it does not wait.
+        """
+        self._call("POST", "/quiet")
+
     def end(self) -> None:
         """Ends it and everything in it. What has ended already stays so."""
         try:
@@ -443,6 +459,9 @@ class World:
         `friends` makes each a friend of every other, so that each pair has a streak (at most 20
         people then); `accept_terms` lets them post (AU-9); `push` registers a device. Numbers go
         on: the first of the next call is the next one.
+
+        It returns when nothing is under way: the mails that verify addresses are there, and no
+        push is, because devices are registered when the people are friends already.
         """
         body = {
             "count": count,
@@ -460,7 +479,7 @@ class World:
         return self.people(accept_terms=accept_terms, push=push, time_zone=time_zone)[0]
 
     def friends(self, *, push: bool = False, time_zone: str = "UTC") -> tuple[Person, Person]:
-        """Registers two friends, who have a streak of 0."""
+        """Registers two friends, who have a streak of 0, and no push yet."""
         one, other = self.people(2, friends=True, push=push, time_zone=time_zone)
         return one, other
 
@@ -474,7 +493,8 @@ class World:
         self, to: Person | None = None, *, at_least: int = 0, within: float = 5
     ) -> list[Push]:
         """Pushes to a person's device, or all, oldest first. Waits until there are `at_least` so
-        many, then answers with what there is.
+        many, then answers with what there is. That none was sent shows when nothing is under way:
+        see `wait_until_quiet`.
         """
         if to and to.push_token is None:
             raise TestKitError(
@@ -589,8 +609,8 @@ class World:
         expires_at: str | datetime | None = None,
         transaction_id: str | None = None,
     ) -> dict[str, str]:
-        """Buys as a user would in the app's store: RevenueCat reports it to the server, and it
-        takes effect a moment after (BI-1).
+        """Buys as a user would in the app's store: RevenueCat reports it to the server. It returns
+        when that has taken effect (BI-1).
 
         `product` is one of the store, such as premium_monthly or recovery_token_pack_3; `event`
         RevenueCat's type. Returns `event_id` and `transaction_id`.
@@ -618,7 +638,9 @@ class World:
 class Person:
     """A registered user of a world, who stays signed in however far the clock is moved.
 
-    `get`, `post`, `put`, `patch` and `delete` return `data` of the reply and raise Refused.
+    `id` is the account: what the API calls `id` in profiles, and `user_id` wherever another thing
+    is named beside it. `get`, `post`, `put`, `patch` and `delete` return `data` of the reply and
+    raise Refused.
     """
 
     def __init__(self, world: World, reply: dict[str, Any]) -> None:
@@ -640,8 +662,8 @@ class Person:
         signs in again when it must.
         """
         reply = self.world.request(verb, path, json_body, token=self.access_token, **options)
-        # By the status: some routes say it with a code of their own.
-        if reply.status == 401:
+        # By the reason: it is the same word on every route.
+        if Refused(reply.status, reply.json).reason in _TOKEN_REASONS:
             self.sign_in()
             reply = self.world.request(verb, path, json_body, token=self.access_token, **options)
         return reply
@@ -702,12 +724,18 @@ class Person:
     # What most tests do
 
     def snap(self, caption: str | None = None, streaks: str = "all") -> Any:
-        """Posts a new photo to all streaks of the person, or to one."""
+        """Posts a new photo to all streaks of the person, or to one. It returns when nothing is
+        under way (`World.wait_until_quiet`).
+        """
         fields = {"streak_ids": streaks} | ({"caption": caption} if caption else {})
-        return self.upload("/api/photos/upload", "photo", self.world.photo(), fields)
+        posted = self.upload("/api/photos/upload", "photo", self.world.photo(), fields)
+        self.world.wait_until_quiet()
+        return posted
 
     def befriend(self, friend: Person) -> str:
-        """Becomes friends with another person; returns the id of the streak that begins."""
+        """Becomes friends with another person; returns the id of the streak that begins, when
+        nothing is under way: what it has pushed is there.
+        """
         asked = self.post("/api/friends/request", {"user_id": friend.id})
         accepted = friend.put(
             f"/api/friends/{asked['friendship_id']}/respond", {"action": "accept"}
@@ -717,6 +745,7 @@ class Person:
                 "NO_STREAK",
                 f"{self.name} and {friend.name} have no streak: {accepted.get('streak_reason')}",
             )
+        self.world.wait_until_quiet()
         return str(accepted["streak"]["streak_id"])
 
     def streak_with(self, friend: Person) -> Any:
@@ -733,10 +762,12 @@ class Person:
         return self.get(f"/api/streaks/{streak_id}")["streak"]
 
     def check_in(self, mood: int = 8, energy: int = 7) -> Any:
-        """Checks in, at what the world's clock shows."""
+        """Checks in, at what the world's clock shows. It returns when nothing is under way."""
         time_of_check_in = rfc3339(self.world.clock.now())
         body = {"mood_score": mood, "energy_level": energy, "check_in_time": time_of_check_in}
-        return self.post("/api/mobile/streaks/check-in", body)
+        reply = self.post("/api/mobile/streaks/check-in", body)
+        self.world.wait_until_quiet()
+        return reply
 
 
 def _data(reply: Response) -> Any:

@@ -24,11 +24,34 @@ struct GeoBoxTests {
         #expect(over.west == 170 && over.east == -170 && over.width == 20)
         for text in [
             "", "1,2,3", "1,2,3,4,5", "a,1,2,3", "nan,0,1,1", "0x1,0,1,1", "0,inf,1,1", " 0,0,1,1", "0,0,,1", "0,5,1,4",
-            "0,0,999,1", String(repeating: "1,", count: 500),
+            "0,0,1e999,1", "-1e999,0,0,1", String(repeating: "1,", count: 500),
         ] {
             let error = #expect(throws: ServiceError.self) { try GeoBox(parsing: text, field: "bbox") }
             #expect(error?.details.first?.field == "bbox", "\(text)")
         }
+    }
+
+    /// West and east as sent, and the edges that are meant.
+    @Test(
+        arguments: [
+            ("170,190", 170, -170), ("-190,-170", 170, -170), ("190,200", -170, -160), ("-200,160", -180, 180),
+            ("185,185", -175, -175),
+            ("-200,150", 160, 150), ("530,550", 170, -170), ("-540,-190", -180, 170), ("200,540", -160, -180),
+            ("-10,370", -180, 180),
+            ("0,360", -180, 180), ("-180,180", -180, 180), ("170,-190", 170, 170), ("-720,1080", -180, 180),
+            ("170,529.9", 170, 169.9),
+            ("190,-170.5", -170, -170.5),
+        ] as [(String, Double, Double)]
+    )
+    func `edges beyond the antimeridian are those of the same places, and a turn or more is the world`(
+        edges: String,
+        west: Double,
+        east: Double
+    ) throws {
+        let sent = edges.split(separator: ",")
+        let box = try GeoBox(parsing: "\(sent[0]),-10,\(sent[1]),10", field: "bbox")
+        #expect(abs(box.west - west) < 1e-9 && abs(box.east - east) < 1e-9, "\(box)")
+        #expect(box.south == -10 && box.north == 10)
     }
 
     @Test func `contains its edges, and goes on over the antimeridian`() throws {

@@ -170,16 +170,18 @@ final class Installation: Sendable {
         )
     }
 
-    /// A connection with the rights of a user of the broker; without a name with all rights.
+    /// A connection with the rights of a user of the broker; without a name with all rights, and with a gateway's keys.
     func bus(as user: String = "operator") async throws -> BusConnection {
-        try await BusConnection.connect(
-            BusConfiguration(
-                url: "nats://127.0.0.1:\(natsPort)",
-                name: "end-to-end",
-                user: user,
-                password: try secret("nats-\(user)"),
-                inboxPrefix: "_INBOX.\(user)"
-            ),
+        var configuration = BusConfiguration(
+            url: "nats://127.0.0.1:\(natsPort)",
+            name: "end-to-end",
+            user: user,
+            password: try secret("nats-\(user)"),
+            inboxPrefix: "_INBOX.\(user)"
+        )
+        if user == "operator" { configuration.sealer = try Sealer(try secret("seal-keys")) }
+        return try await BusConnection.connect(
+            configuration,
             logger: Logger(label: "end-to-end") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -11,8 +11,7 @@ enum JSON: Sendable, Equatable {
 
     /// - Throws: `JSONReader.Malformed` for what is not one JSON value by RFC 8259.
     init(_ bytes: [UInt8]) throws {
-        var reader = JSONReader(bytes)
-        self = try reader.document()
+        self = try JSONReader.value(of: bytes)
     }
 
     /// The member, or `null` when there is none.

@@ -25,7 +25,7 @@ extension Person {
 
     /// A new user who may do everything.
     static func administrator(at home: Installation) async throws -> Person {
-        var person = try await register("admin", at: home)
+        var person = try await register("chief", at: home)
         _ = try await home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
         try await person.signIn()
         return person

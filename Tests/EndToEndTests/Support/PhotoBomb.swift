@@ -38,9 +38,8 @@ enum PhotoBomb {
         for _ in 0..<(count - 1) % 258 { code(0x30, 8) }
         code(0, 7)
         bits += [Bool](repeating: false, count: (8 - bits.count % 8) % 8)
-        let packed = stride(from: 0, to: bits.count, by: 8).map { start in
-            (0..<8).reduce(UInt8(0)) { $0 | (bits[start + $1] ? 1 << UInt8($1) : 0) }
-        }
+        var packed = [UInt8](repeating: 0, count: bits.count / 8)
+        for (index, bit) in bits.enumerated() where bit { packed[index / 8] |= 1 << UInt8(index % 8) }
         // The sum of no zero is 1, and of sums as many as there are bytes.
         return [0x78, 0x01] + packed + big(UInt32(count % 65_521) << 16 | 1)
     }

@@ -18,8 +18,11 @@ enum ProcessTree {
 
     /// The bytes of memory that it had at most; nil when it does not run.
     static func mostMemory(of process: pid_t) -> Int? {
-        ProcessFiles.text(process, "status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-            .flatMap { $0.split(whereSeparator: \.isWhitespace).dropFirst().first }.flatMap { Int($0) }.map { $0 * 1_024 }
+        let lines = ProcessFiles.text(process, "status").split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix("VmHWM:") }) else { return nil }
+        let words = line.split(separator: "\t").last?.split(separator: " ")
+        guard let kibibytes = words?.first.flatMap({ Int($0) }) else { return nil }
+        return kibibytes * 1_024
     }
 
     /// The variables it was started with.

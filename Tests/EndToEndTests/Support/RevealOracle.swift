@@ -29,6 +29,8 @@ struct RevealOracle {
     /// The newest date each clock has been seen to show.
     private var shown: [CalendarDate]
     private var photos: [Posted: Words] = [:]
+    /// The newest dates the clocks had shown when the friendship ended: nothing is opened by time after that.
+    private var last: [CalendarDate]?
     /// What each has seen of the other's.
     private var seen: [Set<Posted>] = [[], []]
     private(set) var trace: [String] = []
@@ -112,6 +114,16 @@ struct RevealOracle {
         try await note("a new streak")
     }
 
+    /// The friendship ends.
+    mutating func part() async throws {
+        try await note("")
+        last = shown
+        let friendship = try #require(try await people[1].get("/api/friends").data["friends"][0]["friendship_id"].string)
+        let removed = try await home.call("DELETE", "/api/friends/\(friendship)", token: people[1].token)
+        try #require(removed.status == 200, "\(removed.text)")
+        try await note("they part")
+    }
+
     private mutating func note(_ what: String) async throws {
         let now = try await home.productTime()
         for index in people.indices { shown[index] = max(shown[index], zones[index].date(at: now)) }
@@ -124,7 +136,7 @@ struct RevealOracle {
             photos.keys.filter { photo in
                 guard photo.author != reader else { return false }
                 let own = Posted(streak: photo.streak, date: photo.date, author: reader)
-                return photos[own] != nil || shown.allSatisfy { $0 > photo.date }
+                return photos[own] != nil || (last ?? shown).allSatisfy { $0 > photo.date }
             }
         )
     }

@@ -16,6 +16,16 @@ import Testing
         #expect(accepted.status == .accepted && accepted.streak?.currentCount == 0)
     }
 
+    @Test func `a photo is pushed to the friend, and to no other`() async throws {
+        let world = try TestWorld.current
+        let (ada, ben) = try await world.friends(push: true)
+        #expect(try await world.pushes().isEmpty, "that they are friends was pushed before they had phones")
+        try await ada.snap()
+        // `snap` returns when nothing is under way: what is not there by now was not sent.
+        #expect(try await world.pushes(to: ben).map(\.kind) == [.friendPosted])
+        #expect(try await world.pushes(to: ada).isEmpty)
+    }
+
     @Test func `a reminder is pushed three hours before the day ends`() async throws {
         let world = try TestWorld.current
         try await world.clock.advance(to: "12:00")

@@ -18,6 +18,15 @@ def test_a_friend_request_arrives_as_a_push_and_a_streak_begins_when_it_is_accep
     assert accepted["status"] == "accepted" and accepted["streak"]["current_count"] == 0
 
 
+def test_a_photo_is_pushed_to_the_friend_and_to_no_other(world: World) -> None:
+    ada, ben = world.friends(push=True)
+    assert world.pushes() == [], "that they are friends was pushed before they had phones"
+    ada.snap()
+    # `snap` returns when nothing is under way: what is not there by now was not sent.
+    assert [push.kind for push in world.pushes(ben)] == ["friend_posted"]
+    assert world.pushes(ada) == []
+
+
 def test_a_reminder_is_pushed_three_hours_before_the_day_ends(world: World) -> None:
     world.clock.advance_to("12:00")
     ada, ben = world.friends(push=True)

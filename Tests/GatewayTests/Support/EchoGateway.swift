@@ -26,16 +26,32 @@ final class EchoGateway: Sendable {
     private let bus: BusConnection
     private let service: BusService
     private let host: GatewayHost
+    /// What the service got.
+    let received = Received()
+
+    /// The requests of the service.
+    final class Received: RPCObserver {
+        private let state = Mutex<(address: IPAddress?, refused: Int)>((nil, 0))
+
+        /// The client's address of the last one.
+        var address: IPAddress? { state.withLock { $0.address } }
+        /// How many were refused for their seal.
+        var refused: Int { state.withLock { $0.refused } }
+
+        func note(_ context: CallContext) { state.withLock { $0.address = context.clientAddress } }
+        func ended(_ rpc: ObservedRPC) { if rpc.fate == .unsealed { state.withLock { $0.refused += 1 } } }
+    }
 
     /// - Parameters:
     ///   - settings: in addition to those that every test needs.
+    ///   - sealKey: that of the service; nil: it believes everything.
     ///   - isAsked: whether to ask it until it knows the routes; otherwise the first request is the test's.
-    init(_ settings: [String: String] = [:], isAsked: Bool = true) async throws {
+    init(_ settings: [String: String] = [:], sealKey: String? = nil, isAsked: Bool = true) async throws {
         nats = try await NatsServer.start()
         files = nats.files.appendingPathComponent("blobs")
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: Self.silence)
         try await JetStream(connection: bus).ensureStream(RevocationStream.configuration())
-        service = try Self.makeService(bus)
+        service = try Self.makeService(bus, received, sealKey)
         try await service.start()
         host = try Self.makeHost(nats.url, files: files, settings.merging(["gateway.services": "echo"]) { given, _ in given })
         try await host.start()
@@ -55,6 +71,7 @@ final class EchoGateway: Sendable {
             "media.signing-key": String(repeating: "k", count: 40),
             // There is no auth to wait for.
             "gateway.ready-timeout": "0", "http.drain-timeout": "1",
+            "gateway.webhook-authorization": "echo:/api/hooks/{sender}",
         ]
         return try GatewayHost(
             settings: Settings(values: values.merging(settings) { $1 }, declared: GatewayHost.settings),
@@ -65,12 +82,17 @@ final class EchoGateway: Sendable {
 
     static var silence: Logger { Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() } }
 
-    private static func makeService(_ bus: BusConnection) throws -> BusService {
+    private static func makeService(_ bus: BusConnection, _ received: Received, _ sealKey: String?) throws -> BusService {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/echo.binpb", withExtension: nil))
         let set = [UInt8](try Data(contentsOf: url))
         let hash = SHA256.hash(data: set).map { String(UInt32($0) + 256, radix: 16).dropFirst() }.joined()
         let methods = ["Say", "Read", "SayInPrivate", "Store", "StoreInPrivate", "Show", "Export", "Keys", "Receive"]
-        let endpoints = methods.map { Endpoint(service: "echo", version: "v1", name: $0) { body, _ in body } }
+        let endpoints = methods.map { name in
+            Endpoint(service: "echo", version: "v1", name: name) { body, context in
+                received.note(context)
+                return body
+            }
+        }
         let descriptor = HandmadeDescriptor.field(1, set)
         return BusService(
             connection: bus,
@@ -78,7 +100,9 @@ final class EchoGateway: Sendable {
             version: "1.0.0",
             metadata: ["descriptor": hash],
             endpoints: endpoints + [.descriptor(service: "echo", sha256: hash, reply: descriptor)],
-            logger: silence
+            seals: try sealKey.map { try SealCheck(service: "echo", keys: $0) { _, _ in false } },
+            logger: silence,
+            observer: received
         )
     }
 

@@ -1,5 +1,7 @@
 import Bus
 import Cryptography
+import Runtime
+import Testing
 
 /// A version of a service for tests: its descriptor, written without protoc, and the replicas that have it.
 struct HandmadeDescriptor: Sendable {
@@ -11,12 +13,18 @@ struct HandmadeDescriptor: Sendable {
         var message = "Note"
         /// `streaksnap.options.v1.Auth`; 1 is anyone, 4 administrators, 6 services only.
         var auth: UInt64 = 1
+        /// Further fields of `streaksnap.options.v1.MethodPolicy`.
+        var policy: [UInt8] = []
     }
 
-    /// A message with string fields.
+    /// A message with fields of text, or of bytes.
     struct Message: Sendable {
         var name = "Note"
         var fields = ["text"]
+        /// Those of bytes.
+        var bytes: Set<String> = []
+        /// Those that are ids, which are UUIDs.
+        var ids: Set<String> = []
         var comment = ""
     }
 
@@ -34,7 +42,9 @@ struct HandmadeDescriptor: Sendable {
             var body = Self.text(1, message.name)
             for (index, name) in message.fields.enumerated() {
                 let number = Self.varint(3, UInt64(index + 1))
-                body += Self.field(2, Self.text(1, name) + number + Self.varint(4, 1) + Self.varint(5, 9))
+                let type: UInt64 = message.bytes.contains(name) ? 12 : 9
+                let rules = message.ids.contains(name) ? Self.field(8, Self.field(50_001, Self.text(15, "Note"))) : []
+                body += Self.field(2, Self.text(1, name) + number + Self.varint(4, 1) + Self.varint(5, type) + rules)
             }
             file += Self.field(4, body)
         }
@@ -49,7 +59,7 @@ struct HandmadeDescriptor: Sendable {
     private func method(_ method: Method) -> [UInt8] {
         let verbs = ["GET": 2, "PUT": 3, "POST": 4, "DELETE": 5, "PATCH": 6]
         let rule = Self.text(verbs[method.verb] ?? 2, method.path) + (method.verb == "GET" ? [] : Self.text(7, "*"))
-        let options = Self.field(72_295_728, rule) + Self.field(50_002, Self.varint(1, method.auth))
+        let options = Self.field(72_295_728, rule) + Self.field(50_002, Self.varint(1, method.auth) + method.policy)
         let type = ".\(package).\(method.message)"
         return Self.text(1, method.name) + Self.text(2, type) + Self.text(3, type) + Self.field(4, options)
     }
@@ -61,15 +71,34 @@ struct HandmadeDescriptor: Sendable {
 
     /// A replica that gives back what it is given.
     ///
-    /// - Parameter claimed: the hash that it says its descriptor has; nil for the right one.
-    func replica(version: String, on bus: BusConnection, claimed: String? = nil) -> BusService {
+    /// - Parameters:
+    ///   - claimed: the hash that it says its descriptor has; nil for the right one.
+    ///   - key: signs its version and descriptor; nil: nothing does.
+    ///   - reply: the text that it answers with instead.
+    func replica(
+        version: String,
+        on bus: BusConnection,
+        claimed: String? = nil,
+        key: ServiceKey? = nil,
+        reply answer: String? = nil
+    ) throws -> BusService {
         let reply = Self.field(1, bytes) + Self.text(2, claimed ?? hash)
-        let endpoints = methods.map { Endpoint(service: service, version: "v1", name: $0.name) { body, _ in body } }
+        let endpoints = methods.map {
+            Endpoint(service: service, version: "v1", name: $0.name) { body, _ in
+                answer.map { Self.text(1, $0) } ?? body
+            }
+        }
+        var metadata = ["descriptor": claimed ?? hash]
+        if let key {
+            metadata[ServiceStatement.descriptorField] = try key.sign(
+                .descriptor(service: service, version: version, sha256: claimed ?? hash)
+            )
+        }
         return BusService(
             connection: bus,
             name: service,
             version: version,
-            metadata: ["descriptor": claimed ?? hash],
+            metadata: metadata,
             endpoints: endpoints + [.descriptor(service: service, sha256: claimed ?? hash, reply: reply)],
             logger: EchoGateway.silence
         )
@@ -80,9 +109,9 @@ struct HandmadeDescriptor: Sendable {
         plain(UInt64(number) << 3 | 2) + plain(UInt64(bytes.count)) + bytes
     }
 
-    private static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
+    static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
 
-    private static func varint(_ number: Int, _ value: UInt64) -> [UInt8] { plain(UInt64(number) << 3) + plain(value) }
+    static func varint(_ number: Int, _ value: UInt64) -> [UInt8] { plain(UInt64(number) << 3) + plain(value) }
 
     private static func plain(_ value: UInt64) -> [UInt8] {
         var (value, bytes) = (value, [UInt8]())
@@ -92,4 +121,7 @@ struct HandmadeDescriptor: Sendable {
         }
         return bytes + [UInt8(value)]
     }
+
+    /// A new key of a service.
+    static func key() throws -> ServiceKey { try #require(ServiceKey(settingText: Ed25519.PrivateKey().pem())) }
 }

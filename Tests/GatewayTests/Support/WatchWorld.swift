@@ -2,6 +2,7 @@ import Bus
 import Cryptography
 import Foundation
 import Kernel
+import Runtime
 import Synchronization
 import TestSupport
 import Testing
@@ -18,6 +19,7 @@ final class WatchWorld: Sendable {
         /// Users by lease.
         var leases: [String: String] = [:]
         var questions = 0
+        var keyQuestions = 0
         var gateways: [GatewayHost] = []
         /// Answers as long as it lives.
         var service: BusService?
@@ -26,30 +28,42 @@ final class WatchWorld: Sendable {
     let nats: NatsServer
     let bus: BusConnection
     private let signer: TokenSigner
+    private let key: ServiceKey?
+    private let signsKeys: Bool
     private let state = Mutex(State())
 
-    init() async throws {
+    /// - Parameters:
+    ///   - key: of the service, which gateways check; nil: it has none, and nothing is checked.
+    ///   - signsKeys: whether the keys that verify tokens are signed by it.
+    ///   - isStarted: whether the service runs already.
+    init(key: ServiceKey? = nil, signsKeys: Bool = true, isStarted: Bool = true) async throws {
+        (self.key, self.signsKeys) = (key, signsKeys)
         nats = try await NatsServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: EchoGateway.silence)
         signer = try TokenSigner(pemKeys: [TokenSigner.makeKey()])
         try await JetStream(connection: bus).ensureStream(RevocationStream.configuration())
+        if isStarted { try await start() }
+    }
+
+    /// Starts the service.
+    func start() async throws {
         let set = [UInt8](
             try Data(contentsOf: try #require(Bundle.module.url(forResource: "Fixtures/watch.binpb", withExtension: nil)))
         )
         let hash = SHA256.hash(data: set).map { String(UInt32($0) + 256, radix: 16).dropFirst() }.joined()
-        let key = try #require(signer.publicKeys.first)
-        let keys = [(1, "EC"), (2, "P-256"), (3, key.kid), (4, key.x), (5, key.y)].flatMap {
-            HandmadeDescriptor.field($0, Array($1.utf8))
-        }
+        var metadata = ["descriptor": hash]
+        metadata[ServiceStatement.descriptorField] = try key?.sign(
+            .descriptor(service: "watch", version: "1.0.0", sha256: hash)
+        )
         let service = BusService(
             connection: bus,
             name: "watch",
             version: "1.0.0",
-            metadata: ["descriptor": hash],
+            metadata: metadata,
             endpoints: [
                 Endpoint(service: "watch", version: "v1", name: "Events") { [self] in try answer($0, $1) },
                 Endpoint(service: "watch", version: "v1", name: "Renew") { [self] body, _ in renew(body) },
-                Endpoint(service: "watch", version: "v1", name: "Keys") { _, _ in HandmadeDescriptor.field(1, keys) },
+                Endpoint(service: "watch", version: "v1", name: "Keys") { [self] _, _ in try keys() },
                 .descriptor(service: "watch", sha256: hash, reply: HandmadeDescriptor.field(1, set)),
             ],
             logger: EchoGateway.silence
@@ -58,9 +72,27 @@ final class WatchWorld: Sendable {
         state.withLock { $0.service = service }
     }
 
+    /// The keys that verify tokens.
+    private func keys() throws -> [UInt8] {
+        state.withLock { $0.keyQuestions += 1 }
+        let published = try #require(signer.publicKeys.first)
+        let members = [(1, "EC"), (2, "P-256"), (3, published.kid), (4, published.x), (5, published.y)]
+        let set = HandmadeDescriptor.field(1, members.flatMap { HandmadeDescriptor.text($0, $1) })
+        guard let key, signsKeys else { return set }
+        let now = SystemClock.now().seconds
+        let statement = ServiceStatement.tokenKeys(
+            service: "watch",
+            signedAt: now,
+            keys: [(kty: "EC", crv: "P-256", kid: published.kid, x: published.x, y: published.y)]
+        )
+        return set + HandmadeDescriptor.varint(2, UInt64(now)) + HandmadeDescriptor.text(3, try key.sign(statement))
+    }
+
     /// Starts one more gateway. - Returns: it, and its port.
     func addGateway(_ settings: [String: String] = [:]) async throws -> (host: GatewayHost, port: UInt16) {
-        let known = ["gateway.services": "watch", "gateway.ready-timeout": "20"].merging(settings) { $1 }
+        var known = ["gateway.services": "watch", "gateway.token-service": "watch", "gateway.ready-timeout": "20"]
+        known["service.public-keys"] = key.map { "watch=\($0.publicText)" }
+        known.merge(settings) { $1 }
         let host = try EchoGateway.makeHost(nats.url, files: nats.files.appendingPathComponent("blobs"), known)
         try await host.start()
         state.withLock { $0.gateways.append(host) }
@@ -111,6 +143,9 @@ final class WatchWorld: Sendable {
     var leases: Int { state.withLock { $0.leases.count } }
     /// How often a gateway has asked for what was missed.
     var questions: Int { state.withLock { $0.questions } }
+
+    /// How often a gateway has asked for the keys that verify tokens.
+    var keyQuestions: Int { state.withLock { $0.keyQuestions } }
 
     // MARK: The service
 

@@ -94,7 +94,7 @@ import Testing
             let cities = Cities(world, 1)
             for (name, latitude, longitude, fields) in [
                 (" ", 1, 2, ["name"]), ("a\nb", 1, 2, ["name"]), ("a\u{7}", 1, 2, ["name"]), ("Rome", nil, 2, ["latitude"]),
-                ("Rome", 1, 200, ["longitude"]),
+                ("Rome", 1, 200, ["longitude"]), (" ", nil, 2, ["name", "latitude"]),
             ] as [(String, Double?, Double?, [String])] {
                 let error = await #expect(throws: ServiceError.self) { try await cities.save(name, latitude, longitude) }
                 #expect(error?.details.map(\.field) == fields)

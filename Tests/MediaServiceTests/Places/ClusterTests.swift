@@ -2,6 +2,7 @@ import Database
 import Kernel
 import MediaAPI
 import MediaDomain
+import PlaceModel
 import Synchronization
 import TestSupport
 import Testing
@@ -282,6 +283,29 @@ import Testing
             try await world.countTiles()
             #expect(try await world.map(.world, zoom: 2, limit: 20).clusters.isEmpty)
             #expect(try await world.count("place_tile WHERE (posts, sum_x, sum_y, sum_z) <> (0, 0, 0, 0)") == 0)
+        }
+    }
+
+    @Test func `a map that was moved around the earth shows the same clusters, and a wide one the world`() async throws {
+        try await PlaceWorld.with { world in
+            let places = [
+                (52.5, 13.4), (52.501, 13.401), (52.502, 13.4), (52.5, 13.402), (52.9, 13.9), (-17.0, 179.99), (-17.0, -179.99),
+            ]
+            for (number, place) in places.enumerated() { try await world.pin(UInt64(number + 1), by: 1, at: place.0, place.1) }
+            let handler = ListClusters(maps: world.maps, lists: world.lists, views: world.views)
+            func ids(_ box: String, _ zoom: Double) async throws -> Set<String> {
+                let request = ListClustersRequest(bbox: box, zoom: zoom)
+                return Set(try await handler.handle(request, PlaceWorld.context(nil)).clusters.map(\.id))
+            }
+            let berlin = try await ids("13,52,14,53", 12)
+            #expect(!berlin.isEmpty)
+            for moved in ["373,52,374,53", "-347,52,-346,53"] { #expect(try await ids(moved, 12) == berlin, "\(moved)") }
+            let fiji = try await ids("179,-18,-179,-16", 12)
+            #expect(!fiji.isEmpty)
+            for moved in ["179,-18,181,-16", "-181,-18,-179,-16"] { #expect(try await ids(moved, 12) == fiji, "\(moved)") }
+            let everywhere = try await ids("-180,-85,180,85", 9)
+            #expect(everywhere.count > 1)
+            for wide in ["-300,-85,300,85", "0,-85,360,85"] { #expect(try await ids(wide, 9) == everywhere, "\(wide)") }
         }
     }
 

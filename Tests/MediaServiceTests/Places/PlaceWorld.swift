@@ -59,6 +59,7 @@ struct PlaceWorld: Sendable {
     let blobs: LocalBlobStore
     let folder: URL
     let mutations: Mutations
+    let quotas: Quotas
     let views: PostViews
     let posts: PostRepository
     let newPosts: NewPosts
@@ -69,20 +70,24 @@ struct PlaceWorld: Sendable {
     var lists: PostListRepository { PostListRepository(database: database) }
     var removal: RemovedPosts { RemovedPosts(posts: posts, blobs: blobs) }
 
-    static func with<Result>(poolSize: Int = 8, _ body: (PlaceWorld) async throws -> Result) async throws -> Result {
+    static func with<Result>(
+        poolSize: Int = 8,
+        quotas: Quotas = Quotas(),
+        _ body: (PlaceWorld) async throws -> Result
+    ) async throws -> Result {
         try await mediaTemplate.withDatabase(poolSize: poolSize, adjust: PostgresServer.patient) { database in
             let folder = FileManager.default.temporaryDirectory.appending(path: "places-tests-\(UUID())")
             defer { try? FileManager.default.removeItem(at: folder) }
-            return try await body(try PlaceWorld(database, folder))
+            return try await body(try PlaceWorld(database, folder, quotas))
         }
     }
 
     /// Where videos are processed.
     var videoFolder: URL { folder.appending(path: ".videos") }
 
-    private init(_ database: Database, _ folder: URL) throws {
+    private init(_ database: Database, _ folder: URL, _ quotas: Quotas) throws {
         let logger = PostgresServer.silence
-        (self.database, self.folder) = (database, folder)
+        (self.database, self.folder, self.quotas) = (database, folder, quotas)
         clock = ManualClock(Instant(seconds: 1_764_000_000))
         blobs = LocalBlobStore(folder: folder.path, minimumFree: 0, logger: logger)
         let ids = UUIDv7Source(clock: SystemClock())
@@ -103,7 +108,6 @@ struct PlaceWorld: Sendable {
             blobs: blobs,
             signer: SignedUpload(secret: Array(secret.utf8)),
             links: links,
-            clock: clock,
             ids: ids,
             logger: logger
         )
@@ -121,6 +125,7 @@ struct PlaceWorld: Sendable {
             ),
             uploads: uploads,
             screening: PostScreening(moderator: nil, work: work, logger: logger),
+            quotas: quotas,
             clock: clock,
             ids: ids,
             logger: logger
@@ -137,6 +142,7 @@ struct PlaceWorld: Sendable {
             renditions: newPosts.renditions,
             uploads: uploads,
             screening: PostScreening(moderator: moderator, work: mutations.work, logger: PostgresServer.silence),
+            quotas: quotas,
             clock: clock,
             ids: newPosts.ids,
             logger: PostgresServer.silence
@@ -183,7 +189,9 @@ struct PlaceWorld: Sendable {
 
     @discardableResult
     func vote(_ vote: Vote?, on post: PostID, by user: UInt64, key: String? = nil) async throws -> VoteReply {
-        let (context, votes) = (Self.context(Self.user(user), key: key), Votes(mutations: mutations))
+        let (context, votes) = (
+            Self.context(Self.user(user), key: key), Votes(mutations: mutations, quotas: quotas, database: database)
+        )
         guard let vote else {
             return try await RemovePostVote(votes: votes).handle(RemovePostVoteRequest(postID: post), context).reply
         }
@@ -231,6 +239,11 @@ struct PlaceWorld: Sendable {
             VALUES (\(BlockID(high: blocker, low: blocked)), 1, \(Self.user(blocker)), \(Self.user(blocked)), true)
             """
         )
+    }
+
+    /// The account is back.
+    func release(_ user: UInt64) async throws {
+        try await database.execute("UPDATE photo_owner SET is_withheld = false WHERE user_id = \(Self.user(user))")
     }
 
     /// As the profile of a suspended or deleted user does.

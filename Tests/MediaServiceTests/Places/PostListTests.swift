@@ -65,6 +65,10 @@ import Testing
         ] {
             let box = try GeoBox(south: south, west: west, north: north, east: east)
             areas.append((ListPostsRequest(bbox: "\(west),\(south),\(east),\(north)"), { box.contains($0) }))
+            // The same places of a map that was moved around the earth.
+            guard west > east || west == -180 else { continue }
+            let end = west > east ? east + 360 : east
+            areas.append((ListPostsRequest(bbox: "\(west - 720),\(south),\(end - 720),\(north)"), { box.contains($0) }))
         }
         for radius in [50.0, 5_000, 900_000] {
             let center = try [
@@ -237,6 +241,8 @@ import Testing
                 (ListPostsRequest(geohash: "ua"), ["geohash"]), (ListPostsRequest(geohash: ""), ["geohash"]),
                 (ListPostsRequest(bbox: "0,0,1,1", geohash: "u"), ["bbox", "geohash"]),
                 (ListPostsRequest(author: PlaceWorld.user(1), mine: true), ["author"]),
+                (ListPostsRequest(bbox: "1,2,3", q: "!"), ["q", "bbox"]),
+                (ListPostsRequest(lat: 91, lon: 2, radius: 1, q: "-"), ["q", "lat"]),
             ] {
                 let error = await #expect(throws: ServiceError.self, "\(request)") { try await world.list(request) }
                 #expect(error?.reason == "VALIDATION_ERROR" && error?.details.map(\.field) == fields, "\(request)")

@@ -115,6 +115,24 @@ import Testing
         }
     }
 
+    @Test func `a post beyond the quota is refused with nothing stored, its repeat is not, and a removed one makes room`()
+        async throws
+    {
+        try await PlaceWorld.with(quotas: Quotas(["place_post": 1])) { world in
+            let first = try await create(world, try await request(world, id: PlaceWorld.post(1)))
+            let more = try await request(world)
+            let error = await #expect(throws: ServiceError.self) { try await create(world, more) }
+            #expect(error?.reason == "QUOTA_EXCEEDED" && error?.message.contains("1 posts") == true)
+            #expect(try await blobs(world).count == 2)
+            #expect(try await world.count("place_post") == 1)
+            #expect(try await create(world, try await request(world, id: PlaceWorld.post(1))).id == first.id)
+            _ = try await create(world, try await request(world), by: 2)
+            try await world.remove(first.id)
+            #expect(try await world.removal.job.run(world.clock.now()) == 1)
+            _ = try await create(world, try await request(world))
+        }
+    }
+
     @Test func `an Idempotency-Key without an id posts once`() async throws {
         try await PlaceWorld.with { world in
             let first = try await create(world, try await request(world), key: "one")
@@ -199,7 +217,12 @@ import Testing
                 #expect(try await world.count(table) == 0, "\(table.text)")
             }
             #expect(try await blobs(world).isEmpty)
-            #expect(try await world.posts.forgetRemoved(before: SystemClock.now() + .seconds(60), limit: 10) == 1)
+            // Its id is kept for 30 days of the product's clock.
+            let ids = RemovedPostIDs(posts: world.posts).job
+            world.clock.advance(by: .days(30))
+            #expect(try await ids.run(world.clock.now()) == 0)
+            world.clock.advance(by: .seconds(1))
+            #expect(try await ids.run(world.clock.now()) == 1)
         }
     }
 

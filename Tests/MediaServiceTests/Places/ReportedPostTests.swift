@@ -1,3 +1,4 @@
+import BlobStore
 import Database
 import Kernel
 import MediaAPI
@@ -49,6 +50,41 @@ import Wire
             try await consume(world, standing(2, hidden: false))
             #expect(try await world.find(id)?.hidden == false)
             #expect(try await world.posts.owner(of: id) == PlaceWorld.user(1))
+        }
+    }
+
+    @Test func `links to a post's pictures that were made before reports hid it stop working, and work again`() async throws {
+        try await PlaceWorld.with { world in
+            let id = try await world.pin(1, by: 1, at: 1, 1)
+            let job = ClosedPictures(pictures: ClosedPictureRepository(database: world.database), blobs: world.blobs).job
+            func follow() async throws { while try await job.run(world.clock.now()) > 0 {} }
+            let keys = PostBlobKeys(user: PlaceWorld.user(1), id: id)
+            let renditions = [try keys.display, try keys.thumbnail]
+            func isClosed(to viewer: UserID?) async throws -> [Bool] {
+                var closed: [Bool] = []
+                for key in renditions { closed.append(try await world.blobs.isWithheld(key, from: viewer)) }
+                return closed
+            }
+            for version in [1, 3] as [Int64] {
+                try await consume(world, standing(version, hidden: true))
+                try await follow()
+                for viewer in [nil, PlaceWorld.user(2)] { #expect(try await isClosed(to: viewer) == [true, true]) }
+                for viewer in [UserID.moderators, PlaceWorld.user(1)] {
+                    #expect(
+                        try await isClosed(to: viewer) == [false, false],
+                        "moderators, and the author by a link of their own"
+                    )
+                }
+                #expect(try await world.find(id, for: 1)?.photoURL.contains("for=\(PlaceWorld.user(1))") == true)
+                let queue = ListReportedPosts(posts: world.posts, views: world.views)
+                let seen = try await queue.handle(ListReportedPostsRequest(postIDs: [id]), PlaceWorld.context(nil)).posts
+                #expect(seen.first?.photoURL.contains("for=\(UserID.moderators)") == true)
+                try await consume(world, standing(version, hidden: true))
+                try await consume(world, standing(version + 1, hidden: false))
+                try await follow()
+                #expect(try await isClosed(to: nil) == [false, false])
+                #expect(try await world.count("closed_picture") == 0)
+            }
         }
     }
 

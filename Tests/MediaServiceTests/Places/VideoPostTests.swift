@@ -138,7 +138,7 @@ import Testing
             let other = PlaceWorld.post(77)
             #expect(await refusal { try await confirm(world, upload.uploadID, id: other) } == "UPLOAD_USED")
             // A day later its row is gone, and a repeat still finds the post.
-            try await world.database.execute("UPDATE place_upload SET due_at = clock_timestamp()")
+            world.clock.advance(by: .hours(24))
             #expect(try await UnusedUploads(uploads: world.uploads.uploads, blobs: world.blobs).job.run(world.clock.now()) == 1)
             #expect(try await world.count("place_upload") == 0)
             #expect(try await confirm(world, upload.uploadID).id == posts[0].id)
@@ -214,10 +214,13 @@ import Testing
             #expect(
                 await refusal { try await world.uploads.announce(text, by: PlaceWorld.user(1), context) } == "VALIDATION_ERROR"
             )
+            let both = PresignPostRequest(size: 100 << 20, type: "image/jpeg", sha256: "no hash")
+            let error = #expect(throws: ServiceError.self) { try PresignedUploads.file(both) }
+            #expect(error?.details.map(\.field) == ["size", "sha256"])
         }
     }
 
-    @Test func `ten uploads may wait, and unused ones are deleted after a day`() async throws {
+    @Test func `ten uploads may wait, and unused ones are deleted after a day of the product's clock`() async throws {
         let bytes = try Self.photo.get()
         try await PlaceWorld.with { world in
             let job = UnusedUploads(uploads: world.uploads.uploads, blobs: world.blobs).job
@@ -233,9 +236,17 @@ import Testing
             for row in try await world.database.query("SELECT id FROM place_upload WHERE user_id = \(PlaceWorld.user(1))") {
                 try await send(world, bytes, of: try row.decode(as: UploadID.self))
             }
+            world.clock.advance(by: .hours(24) - .seconds(1))
             #expect(try await job.run(world.clock.now()) == 0, "not before a day is over")
-            try await world.database.execute("UPDATE place_upload SET due_at = due_at - interval '24 hours'")
+            #expect(await refusal { try await announce(world, bytes, type: "image/jpeg") } == "TOO_MANY_UPLOADS")
+            world.clock.advance(by: .seconds(1))
+            // The limit does not wait for the job.
+            let next = try await announce(world, bytes, type: "image/jpeg")
             #expect(try await job.run(world.clock.now()) == 11)
+            let kept = try await world.database.query("SELECT id FROM place_upload").map { try $0.decode(as: UploadID.self) }
+            #expect(kept == [next.uploadID])
+            world.clock.advance(by: .hours(24))
+            #expect(try await job.run(world.clock.now()) == 1)
             #expect(try await world.count("place_upload") == 0)
             #expect(try await keys(world, "uploads/").isEmpty)
             // A file that is sent once more, without a row.

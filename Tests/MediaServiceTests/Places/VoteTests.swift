@@ -38,6 +38,25 @@ import Testing
         }
     }
 
+    @Test func `a vote beyond the quota is refused, the repeat of an earlier one is not, and one that is taken back makes room`()
+        async throws
+    {
+        try await PlaceWorld.with(quotas: Quotas(["place_vote": 2])) { world in
+            var posts: [PostID] = []
+            for number in UInt64(1)...3 { posts.append(try await world.pin(number, at: 1, Double(number))) }
+            let first = try await world.vote(.up, on: posts[0], by: 2, key: "a")
+            try await world.vote(.up, on: posts[1], by: 2)
+            let error = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: posts[2], by: 2) }
+            #expect(error?.reason == "QUOTA_EXCEEDED" && error?.message.contains("2 votes") == true)
+            #expect(try await votes(world, posts[2]) == [0, 0])
+            #expect(try await world.vote(.up, on: posts[0], by: 2, key: "a") == first)
+            try await world.vote(.up, on: posts[2], by: 3)
+            try await world.vote(nil, on: posts[0], by: 2)
+            try await world.vote(.down, on: posts[2], by: 2)
+            #expect(try await votes(world, posts[2]) == [1, 1])
+        }
+    }
+
     @Test func `a repeat with the same key gets the first answer and changes nothing`() async throws {
         try await PlaceWorld.with { world in
             let post = try await world.pin(1, at: 1, 1)
@@ -45,6 +64,34 @@ import Testing
             try await world.vote(.down, on: post, by: 2)
             #expect(try await world.vote(.up, on: post, by: 2, key: "a") == first)
             #expect(try await votes(world, post) == [0, 1])
+        }
+    }
+
+    @Test func `votes of an account that is withheld count no more, and count again when it is back`() async throws {
+        try await PlaceWorld.with { world in
+            let post = try await world.pin(1, at: 1, 1)
+            try await world.vote(.up, on: post, by: 2)
+            try await world.vote(.down, on: post, by: 3)
+            for isCounted in [false, true] {
+                if isCounted { try await world.countVotes() }
+                #expect(try await votes(world, post) == [1, 1])
+                try await world.withhold(2)
+                try await world.withhold(2)
+                #expect(try await votes(world, post) == [0, 1], "at once")
+                if isCounted { try await world.countVotes() }
+                #expect(try await votes(world, post) == [0, 1])
+                // What a token that still works changes, and a new vote, count when the account is back.
+                try await world.vote(.down, on: post, by: 2)
+                try await world.vote(nil, on: post, by: 2)
+                try await world.vote(.up, on: post, by: 2)
+                #expect(try await votes(world, post) == [0, 1])
+                try await world.release(2)
+                #expect(try await votes(world, post) == [1, 1])
+            }
+            try await world.withhold(2)
+            _ = try await world.database.execute("DELETE FROM place_vote WHERE user_id = \(PlaceWorld.user(2))")
+            try await world.countVotes()
+            #expect(try await votes(world, post) == [0, 1], "the purge subtracts nothing twice")
         }
     }
 
@@ -162,7 +209,7 @@ import Testing
 
     /// What the job that deletes a post does while a vote on it is not committed yet.
     private func deleteRows(_ world: PlaceWorld, of post: PostID, byPurge: Bool) async throws {
-        guard byPurge else { return try await world.posts.delete([post], of: PlaceWorld.user(1)) }
+        guard byPurge else { return try await world.posts.delete([post], of: PlaceWorld.user(1), now: world.clock.now()) }
         try await world.mutations.work.run(PlaceWorld.context(nil)) { work in
             let eraser = PersonalDataEraser(PersonalData.places.tables, [PersonalData.placeSteps])
             try await eraser.erase(PlaceWorld.user(1), work)

@@ -28,6 +28,7 @@ BADGES = {1: "fresh_start", 3: "getting_started", 7: "week_warrior", 14: "fortni
           100: "centurion", 180: "diamond_tier", 270: "elite_status", 365: "annual_legend", 500: "streak_god",
           730: "infinite_commitment"}
 PRICES = {"insurance": (200, 1, 7), "double_day": (300, 1, 1), "freeze": (100, 5, 7), "restore": (500, 1, 30)}  # price, limit, days
+FOR_EACH_STREAK = {"insurance": False, "restore": True}  # whose limit is that of one streak; whether the check-in streak is one of them
 
 
 def share(percent, base):
@@ -293,6 +294,8 @@ class Person:
 
     def may_buy(self, now, item, count):
         price, limit, days = PRICES[item]
+        if item in FOR_EACH_STREAK:
+            limit *= max(1, len(self.typed) + (FOR_EACH_STREAK[item] and self.check_in is not None))
         if sum(n for at, what, n in self.bought if what == item and at >= now - days * DAY) + count > limit:
             return "PURCHASE_LIMIT_REACHED"
         if item == "insurance" and self.premium(now):
@@ -387,6 +390,8 @@ class Person:
                 refusal = "POWER_UP_NOT_NEEDED"
             elif streak.model.held(streak.state(now), now):
                 refusal = "POWER_UP_ALREADY_ACTIVE"
+            elif good == "insurance" and not streak.model.insurable(now):
+                refusal = "INSURANCE_COOLDOWN_ACTIVE"
             else:
                 entry["until"] = now + 7 * DAY if good == "insurance" else None
                 entry["id"] = len(streak.model.protections)

@@ -531,6 +531,10 @@ class Model:
             raise Refused("VALIDATION_ERROR")
         self.protections.append((now, until, len(self.protections)))
 
+    def insurable(self, now):
+        """TS-3: a streak is insured once in 7 days, also when the insurance is spent. The use of one asks for it; `protect` takes what it is given."""
+        return all(now >= at + 7 * DAY for at, _, _ in self.protections)
+
     def join(self, now, user, zone):
         if self.ended is not None:
             raise Refused("STREAK_NOT_ACTIVE")

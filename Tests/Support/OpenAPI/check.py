@@ -34,25 +34,30 @@ def examples(node, where=""):
             yield from examples(item, f"{where}/{index}")
 
 
-page = json.load(sys.stdin)
-validate(page)
-registry = Registry().with_resource("urn:page", Resource.from_contents(absolute(page), default_specification=DRAFT202012))
-problems, count = [], 0
-for where, schema, example in examples(page):
-    count += 1
-    validator = OAS31Validator(absolute(schema), registry=registry, format_checker=oas31_format_checker)
-    problems += [f"{where} {list(e.absolute_path)}: {e.message[:300]}" for e in validator.iter_errors(example)]
+def main():
+    page = json.load(sys.stdin)
+    validate(page)
+    registry = Registry().with_resource("urn:page", Resource.from_contents(absolute(page), default_specification=DRAFT202012))
+    problems, count = [], 0
+    for where, schema, example in examples(page):
+        count += 1
+        validator = OAS31Validator(absolute(schema), registry=registry, format_checker=oas31_format_checker)
+        problems += [f"{where} {list(e.absolute_path)}: {e.message[:300]}" for e in validator.iter_errors(example)]
 
-operations = [(verb, path, item[verb]) for path, item in page["paths"].items() for verb in VERBS if verb in item]
-for verb, path, operation in operations:
-    contents = [operation.get("requestBody", {}).get("content", {})]
-    contents += [response.get("content", {}) for response in operation["responses"].values()]
-    for content in contents:
-        for kind, media in content.items():
-            if kind == "application/json" and "schema" in media and "example" not in media:
-                problems.append(f"{verb} {path}: {kind} has no example")
+    operations = [(verb, path, item[verb]) for path, item in page["paths"].items() for verb in VERBS if verb in item]
+    for verb, path, operation in operations:
+        contents = [operation.get("requestBody", {}).get("content", {})]
+        contents += [response.get("content", {}) for response in operation["responses"].values()]
+        for content in contents:
+            for kind, media in content.items():
+                if kind == "application/json" and "schema" in media and "example" not in media:
+                    problems.append(f"{verb} {path}: {kind} has no example")
 
-print(len(operations), "operations")
-print(count, "examples")
-if problems:
-    sys.exit("\n".join(problems))
+    print(len(operations), "operations")
+    print(count, "examples")
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+if __name__ == "__main__":
+    main()

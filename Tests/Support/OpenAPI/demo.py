@@ -87,5 +87,10 @@ for client, friend in ((ada, ben_user), (ben, ada_user)):
 # A refusal is as typed as a success.
 again = social_send_friend_request.sync(client=ada, body=models.SocialSendFriendRequestRequest(user_id=ben_user.id))
 assert again.success is False, again
-assert again.error.code == models.SocialSendFriendRequestErrorErrorCode.ALREADY_FRIENDS, again
+assert isinstance(again, models.ErrorReply) and again.error.code == "ALREADY_FRIENDS", again
+# What a stream sends has types too.
+event = models.NotificationsWatchStreak.from_dict(
+    {"id": "7", "event": "streak", "data": {"streak_id": streak.id, "status": "active", "count": 1}}
+)
+assert event.data.status == models.NotificationsStreakEventStatus.ACTIVE and event.data.count == 1, event
 print("streak of 1")

@@ -95,9 +95,13 @@ for phone, friend in ((ada, ben.user), (ben, ada.user)):
 
 # A refusal is as typed as a success.
 status, again = refusal(ask, social_send_friend_request_request=streaksnap.SocialSendFriendRequestRequest(user_id=ben.user.id))
-assert status == 409 and isinstance(again, streaksnap.SocialSendFriendRequestError), again
+assert status == 409 and isinstance(again, streaksnap.ErrorReply), again
 assert again.error.code == "ALREADY_FRIENDS" and again.error.message, again
 status, nobody = refusal(ask, social_send_friend_request_request=streaksnap.SocialSendFriendRequestRequest())
 assert status == 400 and nobody.error.code == "VALIDATION_ERROR", nobody
 assert [detail.var_field for detail in nobody.error.details] == ["user_id"], nobody
+# What a stream sends has types too: one of the kinds.
+sent = {"id": "7", "event": "streak", "data": {"streak_id": streak.id, "status": "active", "count": None}}
+event = streaksnap.NotificationsWatchEvent.from_dict(sent).actual_instance
+assert isinstance(event, streaksnap.NotificationsWatchStreak) and event.data.status == "active", event
 print("streak of 1")

@@ -41,7 +41,7 @@ BEYOND_SCHEMAS = [
     (r"from", r"must not be after to|must be less than 366 dates before to"),
     (r"until", r"must be (after|later than) from"),
     # Four numbers in one text have ranges, and an order.
-    (r"bbox", r"(west|east) must be between -180 and 180|(south|north) must be between -90 and 90|south must not be above north"),
+    (r"bbox", r"(west|east) must be a number of degrees|(south|north) must be between -90 and 90|south must not be above north"),
     # Whether the account has a password, or signs in with Apple.
     (r"password", r"is required"),
     # Of the user's own things, and each once in an order; `uniqueItems` makes sets, which have none, of lists in generated clients.
@@ -55,6 +55,9 @@ BEYOND_SCHEMAS = [
     (r"done_at", r"must not be in the future|must lie on the date of the completion"),
     # Characters as people count them, with what is blank, controls or turns the text around by Unicode's tables.
     (r"name|description|unit|note", r"must be at most \d+ characters"),
+    # A schema counts the code points that they are made of.
+    (r".*", r"must have (at most|exactly|at least|\d+ to) \d+ characters"),
+    (r".*", r"must have at most \d+ characters and \d+ bytes"),
     (r"name", r"Please enter a habit name|must not be empty|must have a character that can be seen"),
     (r"display_name", r"must have a character that can be seen"),
     (r"q", r"must not be blank|must have a letter or a digit"),
@@ -66,7 +69,7 @@ BEYOND_SCHEMAS = [
     # `multipleOf` fails on binary fractions.
     (r"target_value|value|increment", r"Please enter a valid number|must have at most 3 decimal places"),
     # The names of the IANA database.
-    (r"time_zone", r"must be an IANA time zone( such as Europe/Berlin, or an offset such as \+05:30)?"),
+    (r"time_zone", r"must be an IANA time zone such as Europe/Berlin, or an offset such as \+05:30, or have timezone_offset beside it"),
     # What all fields of a form come to.
     (r"", r"The form has more than 500 fields\."),
     # U+0000 is no text of this API; a pattern for it at every text would hide those that say more.
@@ -108,3 +111,28 @@ def success_says_what_the_status_says(ctx, response, case):
     body = response.json()
     if isinstance(body, dict) and "success" in body and body["success"] is not (response.status_code < 400):
         raise AssertionError(f"success is {body['success']} with status {response.status_code}")
+
+
+@schemathesis.check
+def error_code_is_listed(ctx, response, case):
+    """All failures have one schema, so that what an operation may answer stands beside it: `x-error-codes`."""
+    if response.status_code < 400 or response.status_code == 405 or not response.content:
+        return
+    if not response.headers.get("content-type", [""])[0].startswith("application/json"):
+        return
+    code = response.json().get("error", {}).get("code")
+    if code is not None and code not in case.operation.definition.raw["x-error-codes"]:
+        raise AssertionError(f"{code} is not among the codes of the operation")
+
+
+@schemathesis.check
+def a_bad_change_is_refused_by_itself(ctx, response, case):
+    """POST /api/sync judges each change by itself: what the document forbids in one is refused in the reply (HA-7). Stands in for
+    `negative_data_rejection` there."""
+    if case.operation.path != "/api/sync" or case.meta is None or response.status_code != 200:
+        return
+    # Unknown headers are no mistake.
+    if not any(place.value == "body" and part.mode == GenerationMode.NEGATIVE for place, part in case.meta.components.items()):
+        return
+    if not any(found["outcome"] == "refused" for found in response.json()["data"]["results"]):
+        raise AssertionError("what the document forbids was taken")

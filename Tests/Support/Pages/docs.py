@@ -90,6 +90,16 @@ def events(page):
     text(page, ".try [type=submit]", "Send")
 
 
+def published(page):
+    """Which routes have `details` as an object: in the list of errors, and at each of them."""
+    page.evaluate("() => { location.hash = 'errors'; }")
+    text(page, "main h1", "Errors")
+    text(page, "main", "/api/mobile/streaks/check-in")
+    page.evaluate("() => { location.hash = 'streaksCheckIn'; }")
+    page.wait_for_selector("[data-operation=streaksCheckIn][aria-current]", state="attached")
+    text(page, "main", "is an object of fields and their messages")
+
+
 def by_keyboard(it):
     for size in (DESKTOP, PHONE):
         page = it.page(size)
@@ -138,6 +148,7 @@ def main(address):
         search(page)
         calls(page)
         events(page)
+        published(page)
         page.context.close()
         by_keyboard(it)
         looks(it)

@@ -64,7 +64,8 @@ class Shape:
         fields, required = schema["properties"], schema.get("required", [])
         found = [f"{place}.{name} is not documented" for name in value if name not in fields]
         # A message that may be absent is null then: its name is there.
-        found += [f"{place}.{name} is missing" for name in fields if name not in value]
+        # Only what the document says so of may be absent.
+        found += [f"{place}.{name} is missing" for name, field in fields.items() if name not in value and "absent" not in field.get("description", "")]
         for name, field in fields.items():
             if value.get(name) is not None or name in required:
                 found += self.differences(field, value.get(name), f"{place}.{name}")

@@ -48,6 +48,8 @@ struct AppleVerifier: Sendable {
             throw ServiceError(.unimplemented, "APPLE_SIGN_IN_OFF", "Sign in with Apple is not set up on this server.")
         }
         guard let json = try await keys.claims(of: text) else { throw Self.invalid("signature") }
+        // NUL is in no text that Apple writes, and in none that the database stores. JSON has it in this form only.
+        guard json.firstRange(of: Array("\\u0000".utf8)) == nil else { throw Self.invalid("claims") }
         guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(json)) else { throw Self.invalid("claims") }
         return claims
     }

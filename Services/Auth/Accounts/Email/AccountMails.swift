@@ -21,7 +21,15 @@ struct AccountMails: Sendable {
     }
 
     /// A mail with a link; the caller has checked the limits.
-    func send(_ purpose: EmailToken.Purpose, to address: String, of account: Account, _ work: UnitOfWork) async throws {
+    ///
+    /// - Parameter kind: nil for the one that is usual for the purpose.
+    func send(
+        _ purpose: EmailToken.Purpose,
+        as kind: MailKind? = nil,
+        to address: String,
+        of account: Account,
+        _ work: UnitOfWork
+    ) async throws {
         let id: EmailTokenID = work.ids.make()
         let expiresAt = work.now + purpose.lifetime
         try await EmailTokenRepository.insert(
@@ -35,7 +43,7 @@ struct AccountMails: Sendable {
         let mail = PendingMail(
             id: work.ids.make(),
             account: account.id,
-            kind: purpose.mail,
+            kind: kind ?? purpose.mail,
             address: address,
             locale: account.locale,
             token: id,
@@ -104,7 +112,8 @@ struct AccountMails: Sendable {
         try await MailQueueRepository.insert(mail, now: work.now, work.sql)
     }
 
-    private static func hasRoom(_ address: String, _ work: UnitOfWork) async throws -> Bool {
+    /// Counts a mail to an address. - Returns: false when its mailbox is at the limit.
+    static func hasRoom(_ address: String, _ work: UnitOfWork) async throws -> Bool {
         try await MailLimitRepository.count([.mailbox(address)], now: work.now, work.sql) == nil
     }
 }

@@ -74,8 +74,7 @@ struct MailDispatch: Sendable {
     /// The same for every try.
     private func request(for mail: PendingMail) -> SendMailRequest {
         let link = mail.token.flatMap { token in
-            EmailToken.Purpose.allCases.first { $0.mail == mail.kind }
-                .map { links.link(mails.tokens.token(token), for: $0, locale: mail.locale) }
+            mail.kind.purpose.map { links.link(mails.tokens.token(token), for: $0, locale: mail.locale) }
         }
         return SendMailRequest(
             operationID: mail.id,

@@ -26,3 +26,10 @@ extension EmailToken.Purpose {
         }
     }
 }
+
+extension MailKind {
+    /// What the token in it is for; nil for a mail without one.
+    var purpose: EmailToken.Purpose? {
+        self == .accountExists ? .passwordReset : EmailToken.Purpose.allCases.first { $0.mail == self }
+    }
+}

@@ -34,9 +34,10 @@ struct OwnerProof: Sendable {
         field: String,
         _ context: CallContext
     ) async throws {
-        let keys = LoginFailureRepository.Keys(
+        let keys = try await loginFailures.keys(
             emailKey: AccountRepository.key(ofEmail: account.email),
-            address: context.clientAddress
+            address: context.clientAddress,
+            now: clock.now()
         )
         try await loginFailures.requireRoom(keys, now: clock.now())
         guard try await passwords.verify(password, against: hash, for: context.hashRequester(.signIn)) else {

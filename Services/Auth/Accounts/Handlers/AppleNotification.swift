@@ -55,8 +55,8 @@ struct AppleNotification: MutationHandler {
         case "account-delete", "account-deleted":
             try await endAppleUse(event.sub, of: account, work)
             // No one can sign in with this Apple user any more, so an account that has no password is deleted with it (AU-7); what becomes
-            // of one that has is its owner's choice.
-            if stored.passwordHash == nil { try await lifecycle.delete(account, work) }
+            // of one that has, or had before it was linked, is its owner's choice: a mail gives it a new password.
+            if stored.passwordHash == nil, !user.isLinked { try await lifecycle.delete(account, work) }
         case "email-disabled": try await appleUsers.setForwardsMail(event.sub, false, work.sql)
         case "email-enabled": try await appleUsers.setForwardsMail(event.sub, true, work.sql)
         default: return false

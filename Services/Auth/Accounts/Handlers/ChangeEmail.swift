@@ -11,6 +11,7 @@ struct ChangeEmail: MutationHandler {
     let accounts: AccountRepository
     let owner: OwnerProof
     let mails: AccountMails
+    let client: ClientBudget
     let mutations: Mutations
 
     func handle(_ request: ChangeEmailRequest, _ context: CallContext) async throws -> Once<ChangeEmailReply> {
@@ -36,7 +37,9 @@ struct ChangeEmail: MutationHandler {
                     details: [.init(field: "email", message: "is the present one")]
                 )
             }
-            try await MailLimitRepository.require([.mailbox(email), .account(user)], now: work.now, work.sql)
+            // Accounts without a confirmed address are made at once: many of them have the share of their client.
+            let shared = account.emailVerifiedAt == nil ? client.keys(context) : []
+            try await MailLimitRepository.require([.mailbox(email), .account(user)] + shared, now: work.now, work.sql)
             // Only the newest wish counts.
             try await EmailTokenRepository.supersede([.emailChange], of: user, now: work.now, work.sql)
             try await mails.send(.emailChange, to: email, of: account, work)

@@ -18,6 +18,10 @@ struct CreateGuestSession: MutationHandler {
             guard
                 let guest = try await guests.upsert(deviceHash: device, newID: work.ids.make(), now: work.now, work.sql)
             else { throw ServiceError.internal }
+            var left = GuestPeeks.remaining(used: guest.peeksUsed, usedOn: guest.peeksOn, now: work.now)
+            if let address = GuestRepository.key(of: context.clientAddress) {
+                left = min(left, try await guests.remaining(ofAddress: address, now: work.now, work.sql))
+            }
             let access = AccessToken(
                 userID: guest.id,
                 sessionID: work.ids.make(),
@@ -31,9 +35,7 @@ struct CreateGuestSession: MutationHandler {
                 tokenType: "Bearer",
                 expiresIn: SessionIssuer.accessTokenLifetime,
                 guestID: guest.id,
-                guestPeeksRemaining: Int32(
-                    GuestPeeks.remaining(used: guest.peeksUsed, usedOn: guest.peeksOn, now: work.now)
-                ),
+                guestPeeksRemaining: Int32(left),
                 guestPeeksResetAt: GuestPeeks.resetAt(work.now)
             )
         }

@@ -23,9 +23,10 @@ struct Login: MutationHandler {
     }
 
     private func signIn(_ request: LoginRequest, _ context: CallContext) async throws -> Once<SignInReply> {
-        let keys = LoginFailureRepository.Keys(
+        let keys = try await loginFailures.keys(
             emailKey: AccountRepository.key(ofEmail: request.email),
-            address: context.clientAddress
+            address: context.clientAddress,
+            now: clock.now()
         )
         try await loginFailures.requireRoom(keys, now: clock.now())
         for _ in 0..<2 {
@@ -60,15 +61,16 @@ struct Login: MutationHandler {
             // Answered only when the guess counts: at the limit a right password looks like any other.
             // One with a code was counted before, below the limit.
             if try await !factors.takeBack(proof, work) { try await loginFailures.delete(keys, now: work.now, work.sql) }
-            guard let stronger else {
-                return try await issuer.signIn(account.id, verified: account.passwordHash, proof: proof, work)
+            if let stronger {
+                // Before its session: two that had locked the account for reading would wait for each other.
+                guard try await accounts.lock(account.id, work.sql)?.passwordHash == account.passwordHash else {
+                    throw PasswordChanged()
+                }
+                try await accounts.store(passwordHash: stronger, of: account.id, now: work.now, work.sql)
             }
-            // Before its session: two that had locked the account for reading would wait for each other.
-            guard try await accounts.lock(account.id, work.sql)?.passwordHash == account.passwordHash else {
-                throw PasswordChanged()
-            }
-            try await accounts.store(passwordHash: stronger, of: account.id, now: work.now, work.sql)
-            return try await issuer.signIn(account.id, verified: stronger, proof: proof, work)
+            let reply = try await issuer.signIn(account.id, verified: stronger ?? account.passwordHash, proof: proof, work)
+            try await KnownClientRepository.note(account.id, at: context.clientAddress, now: work.now, work.sql)
+            return reply
         }
     }
 

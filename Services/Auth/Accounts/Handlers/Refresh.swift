@@ -18,7 +18,9 @@ struct Refresh: MutationHandler {
 
     func handle(_ request: RefreshRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         do {
-            return try await mutations.once(context, request) { work in try await exchange(request.refreshToken, work) }
+            return try await mutations.once(context, request) { work in
+                try await exchange(request.refreshToken, from: context.clientAddress, work)
+            }
         } catch is StolenToken {
             try await endStolenFamily(request.refreshToken, context)
             throw ServiceError(
@@ -31,7 +33,7 @@ struct Refresh: MutationHandler {
 
     private struct StolenToken: Error {}
 
-    private func exchange(_ token: String, _ work: UnitOfWork) async throws -> SignInReply {
+    private func exchange(_ token: String, from address: IPAddress?, _ work: UnitOfWork) async throws -> SignInReply {
         let hash = refreshTokens.hash(token)
         // The account before the session, as wherever sessions are ended.
         guard let owner = try await sessions.owner(ofToken: hash, work.sql),
@@ -39,14 +41,27 @@ struct Refresh: MutationHandler {
             let (session, _, presented) = try await sessions.lock(tokenHash: hash, work.sql)
         else { throw Self.invalidRefreshToken }
         let successor = refreshTokens.successor(of: token)
+        let expiresAt = work.now + issuer.sessionLifetime
+        let next = refreshTokens.hash(successor)
         switch RefreshFamily.decide(presented, now: work.now) {
         case .refuse: throw Self.invalidRefreshToken
         case .revokeFamily: throw StolenToken()
-        case .repeatSuccessor: break
+        case .repeatSuccessor:
+            let isGiven = try await sessions.prolong(
+                session,
+                from: hash,
+                newest: next,
+                now: work.now,
+                expiresAt: expiresAt,
+                work.sql
+            )
+            // A token that is not stored would be refused at its first use.
+            guard isGiven else { throw Self.invalidRefreshToken }
         case .rotate:
-            try await sessions.rotate(session, from: hash, to: refreshTokens.hash(successor), now: work.now, work.sql)
+            try await sessions.rotate(session, from: hash, to: next, now: work.now, expiresAt: expiresAt, work.sql)
         }
         try await issuer.requireUsable(account.id, work)
+        try await KnownClientRepository.note(account.id, at: address, now: work.now, work.sql)
         return try await issuer.reply(account, session: session, refreshToken: successor, work)
     }
 

@@ -7,8 +7,12 @@ internal import Passwords
 internal import ServiceRuntime
 
 /// Creates an account with e-mail and password, and signs in (AU-1). The hash is made before the transaction, so that a quarter of a second
-/// of CPU holds no connection.
+/// of CPU holds no connection. Where registrations are private, nothing here depends on whether the address has an account.
 struct Register: MutationHandler {
+    let budget: RegistrationBudget
+    /// Nil: the answer says whether the address is taken.
+    let privately: PrivateRegistrations?
+    let accounts: AccountRepository
     let writer: AccountWriter
     let naming: AccountNaming
     let passwords: PasswordHasher
@@ -20,13 +24,34 @@ struct Register: MutationHandler {
         try await mutations.alone(context, request) { try await register(request, context) }
     }
 
+    func problems(of request: RegisterRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try form(request) } }
+
+    private func form(_ request: RegisterRequest) throws -> ProfileForm {
+        try ProfileForm(
+            username: request.username,
+            displayName: request.displayName,
+            timeZone: request.timeZone,
+            timezoneOffset: request.timezoneOffset,
+            locale: request.locale,
+            issuer.core.names
+        )
+    }
+
     private func register(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
-        let chosenName = try request.displayName.map { try DisplayName.checked($0) }
-        try ProfileRules.requireUnreserved(request.username)
-        let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
-        let locale = try ProfileRules.locale(request.locale) ?? ""
+        let form = try form(request)
         let email = EmailAddress.trimmed(request.email)
+        try await budget.take(context)
+        // Which usernames are taken is public (AU-10).
+        if privately != nil, let username = request.username, try await accounts.isTaken(username: username) {
+            throw ServiceError.usernameTaken
+        }
         let hash = try await passwords.hash(request.password, for: context.hashRequester(.newPassword))
+        if let privately {
+            return try await mutations.once(context, request) { work in
+                try await privately.keep(request, form, email: email, passwordHash: hash, work)
+                return SignInReply(status: .checkMail)
+            }
+        }
         return try await naming.run(request.username, after: email) { username in
             try await mutations.once(context, request) { work in
                 let account = Account(
@@ -34,13 +59,14 @@ struct Register: MutationHandler {
                     email: email,
                     passwordHash: hash,
                     username: username,
-                    displayName: chosenName ?? DisplayName.fallback(email: email, username: username),
-                    zone: zone,
-                    locale: locale,
+                    displayName: form.displayName ?? issuer.core.names.fallback(email: email, username: username),
+                    zone: form.zone ?? .utc,
+                    locale: form.locale ?? "",
                     now: work.now
                 )
                 try await writer.create(account, work)
                 try await mails.welcome(account, work)
+                try await KnownClientRepository.note(account.id, at: context.clientAddress, now: work.now, work.sql)
                 return try await issuer.signIn(account.id, proof: .none, work)
             }
         }

@@ -9,6 +9,7 @@ internal import ServiceRuntime
 struct ResendVerification: MutationHandler {
     let accounts: AccountRepository
     let mails: AccountMails
+    let client: ClientBudget
     let mutations: Mutations
 
     func handle(_ request: ResendVerificationRequest, _ context: CallContext) async throws -> Once<ResendVerificationReply> {
@@ -23,7 +24,8 @@ struct ResendVerification: MutationHandler {
             guard account.emailVerifiedAt == nil else {
                 throw ServiceError(.failedPrecondition, "EMAIL_ALREADY_VERIFIED", "This address is verified already.")
             }
-            try await MailLimitRepository.require([.mailbox(account.email), .account(user)], now: work.now, work.sql)
+            let keys = [.mailbox(account.email), .account(user)] + client.keys(context)
+            try await MailLimitRepository.require(keys, now: work.now, work.sql)
             try await mails.send(.verification, to: account.email, of: account, work)
             return ResendVerificationReply(expiresIn: Int32(EmailToken.Purpose.verification.lifetime.seconds))
         }

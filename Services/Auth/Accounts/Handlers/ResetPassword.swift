@@ -53,7 +53,7 @@ struct ResetPassword: MutationHandler {
         }
         // Not those of an account with a second factor: a reader of its mail could try ten codes for each link.
         if try await factors.repository.lock(user, work.sql)?.secret == nil {
-            try await LoginFailureRepository.deleteAll(ofEmailKey: emailKey, work.sql)
+            try await LoginFailureRepository.deleteAll(ofEmailKey: emailKey, now: work.now, work.sql)
         }
         let ended = try await ender.endAll(of: user, work)
         try await mails.inform(account, .passwordChanged, work)

@@ -13,43 +13,81 @@ struct SignInWithApple: MutationHandler {
     let apple: AppleVerifier
     let appleAccounts: AppleAccounts
     let naming: AccountNaming
+    let lifecycle: LifecycleRepository
+    let owner: OwnerProof
     let issuer: SessionIssuer
+    let revocations: RevocationPublisher
+    /// Whether an address that Apple has not verified is left out (`auth.private-registration`): the answer would say whether it is taken.
+    let areRegistrationsPrivate: Bool
     let mutations: Mutations
 
     func handle(_ request: SignInWithAppleRequest, _ context: CallContext) async throws -> Once<SignInReply> {
-        try await mutations.alone(context, request) { try await signIn(request, context) }
+        let once = try await mutations.alone(context, request) { try await signIn(request, context) }
+        // Those of an account that was linked.
+        if let user = once.reply.user?.id { try await revocations.publish(of: user) }
+        return once
+    }
+
+    func problems(of request: SignInWithAppleRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try form(request) } }
+
+    /// The display name is cleaned rather than refused: it is Apple's.
+    private func form(_ request: SignInWithAppleRequest) throws -> ProfileForm {
+        try ProfileForm(
+            username: request.username,
+            timeZone: request.timeZone,
+            timezoneOffset: request.timezoneOffset,
+            issuer.core.names
+        )
     }
 
     private func signIn(_ request: SignInWithAppleRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let identity = try await apple.identity(request.identityToken, nonce: request.nonce)
-        try ProfileRules.requireUnreserved(request.username)
-        let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
+        let form = try form(request)
         let name = AppleToken.name(
             display: request.displayName,
             full: request.fullName,
             given: request.givenName,
             family: request.familyName
-        )
-        let email = identity.token.email ?? ""
+        ).flatMap { issuer.core.names.contains($0) ? nil : $0 }
+        let password = try await password(request, identity, context)
+        let email = areRegistrationsPrivate && !identity.token.isEmailVerified ? "" : identity.token.email ?? ""
         // A relay address is private: neither username nor display name are made from it.
         let isPrivate = identity.hidesEmail || email.isEmpty
         return try await naming.run(request.username, after: isPrivate ? name ?? "user" : email) { username in
             try await counting(request, context) { proof, work in
-                let fallback = isPrivate ? username : DisplayName.fallback(email: email, username: username)
+                let fallback = isPrivate ? username : issuer.core.names.fallback(email: email, username: username)
                 let account = Account(
                     id: work.ids.make(),
                     email: email,
                     passwordHash: nil,
                     username: username,
                     displayName: name ?? fallback,
-                    zone: zone,
+                    zone: form.zone ?? .utc,
                     emailVerifiedAt: identity.token.isEmailVerified && !email.isEmpty ? work.now : nil,
                     now: work.now
                 )
-                let user = try await appleAccounts.account(of: identity, new: account, work)
+                let user = try await appleAccounts.account(of: identity, new: account, password: password, work)
                 return try await issuer.signIn(user, proof: proof, work)
             }
         }
+    }
+
+    /// Compares the password that the caller sent to keep it, where this may link an account that has one.
+    ///
+    /// - Throws: `WRONG_PASSWORD`, `RATE_LIMITED`.
+    private func password(
+        _ request: SignInWithAppleRequest,
+        _ identity: AppleVerifier.Identity,
+        _ context: CallContext
+    ) async throws -> AppleAccounts.Password {
+        guard let password = request.password, !password.isEmpty else { return .removed }
+        guard let email = identity.token.email, identity.token.isEmailVerified,
+            try await appleAccounts.appleUsers.account(of: identity.token.subject) == nil,
+            let account = try await lifecycle.accountToSignIn(email: email), account.status != .deleted,
+            account.emailVerifiedAt != nil, let hash = account.passwordHash
+        else { return .confirmed(nil) }
+        try await owner.require(password, matching: hash, of: account, field: "password", context)
+        return .confirmed(hash)
     }
 
     /// The transaction of a sign-in, with a code where the account needs one.

@@ -4,7 +4,7 @@ internal import Bus
 internal import Kernel
 internal import ServiceRuntime
 
-/// Counts one peek of a guest (AU-8). Apps call it, and services that show a guest something.
+/// Counts one peek of a guest, and of its client address: device ids can be made up (AU-8). Apps call it, and services that show a guest something.
 struct UseGuestPeek: MutationHandler {
     let guests: GuestRepository
     let mutations: Mutations
@@ -19,7 +19,12 @@ struct UseGuestPeek: MutationHandler {
             }
             let resetAt = GuestPeeks.resetAt(work.now)
             let left = GuestPeeks.remaining(used: guest.peeksUsed, usedOn: guest.peeksOn, now: work.now)
-            guard left > 0 else {
+            // The guest first, always: two transactions never wait for each other crosswise.
+            var rest = left - 1
+            if left > 0, let address = GuestRepository.key(of: context.clientAddress) {
+                rest = min(rest, try await guests.count(ofAddress: address, now: work.now, work.sql))
+            }
+            guard rest >= 0 else {
                 throw ServiceError(
                     .resourceExhausted,
                     "GUEST_PEEKS_USED_UP",
@@ -28,7 +33,7 @@ struct UseGuestPeek: MutationHandler {
                 )
             }
             try await guests.count(id, used: GuestPeeks.daily - left + 1, now: work.now, work.sql)
-            return GuestPeekReply(guestPeeksRemaining: Int32(left - 1), guestPeeksResetAt: resetAt)
+            return GuestPeekReply(guestPeeksRemaining: Int32(rest), guestPeeksResetAt: resetAt)
         }
     }
 }

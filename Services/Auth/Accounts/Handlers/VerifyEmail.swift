@@ -8,18 +8,22 @@ internal import Outbox
 internal import ServiceRuntime
 
 /// Confirms an address by the token of a mail (AU-13): once. A new address becomes the account's, and the old one is informed; links that were
-/// sent to the old one no longer work.
+/// sent to the old one no longer work. The token of a registration that waits for it makes the account.
 struct VerifyEmail: MutationHandler {
     let accounts: AccountRepository
     let lifecycle: LifecycleRepository
     let writer: AccountWriter
     let tokens: EmailTokenRepository
     let mails: AccountMails
+    let registrations: PrivateRegistrations
     let mutations: Mutations
 
     func handle(_ request: VerifyEmailRequest, _ context: CallContext) async throws -> Once<VerifyEmailReply> {
         let hash = mails.tokens.hash(request.token)
-        guard let user = try await tokens.find(hash)?.account else { throw EmailToken.invalid }
+        guard let user = try await tokens.find(hash)?.account else {
+            guard let waiting = try await registrations.repository.find(hash) else { throw EmailToken.invalid }
+            return try await registrations.complete(waiting, hash, request, context)
+        }
         do {
             return try await mutations.once(context, request) { work in
                 // The account before what belongs to it.

@@ -10,16 +10,23 @@ struct AppleRepository: Sendable {
         let account: UserID
         let consentedAt: Instant
         let isRevoked: Bool
+        /// Whether the account was there before: it was made with a password.
+        let isLinked: Bool
     }
 
     /// An Apple user, locked until the transaction ends; nil when it never signed in.
     func lock(_ subject: String, _ sql: Transaction) async throws -> Identity? {
         let rows = try await sql.query(
-            "SELECT account_id, consented_at, revoked_at IS NOT NULL FROM apple_identity WHERE subject = \(subject) FOR UPDATE"
+            """
+            SELECT account_id, consented_at, revoked_at IS NOT NULL, is_linked FROM apple_identity
+            WHERE subject = \(subject) FOR UPDATE
+            """
         )
         return try rows.first.map { row in
-            let (account, consentedAt, isRevoked) = try row.decode(as: (UserID.self, Instant.self, Bool.self))
-            return Identity(account: account, consentedAt: consentedAt, isRevoked: isRevoked)
+            let (account, consentedAt, isRevoked, isLinked) = try row.decode(
+                as: (UserID.self, Instant.self, Bool.self, Bool.self)
+            )
+            return Identity(account: account, consentedAt: consentedAt, isRevoked: isRevoked, isLinked: isLinked)
         }
     }
 
@@ -41,9 +48,15 @@ struct AppleRepository: Sendable {
         try await !sql.query("SELECT 1 FROM apple_identity WHERE account_id = \(account)").isEmpty
     }
 
-    func insert(_ subject: String, account: UserID, now: Instant, _ sql: Transaction) async throws {
+    /// An Apple user of an account.
+    ///
+    /// - Parameter isLinked: whether the account was there before.
+    func insert(_ subject: String, account: UserID, isLinked: Bool, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
-            "INSERT INTO apple_identity (subject, account_id, consented_at) VALUES (\(subject), \(account), \(now))"
+            """
+            INSERT INTO apple_identity (subject, account_id, consented_at, is_linked)
+            VALUES (\(subject), \(account), \(now), \(isLinked))
+            """
         )
     }
 

@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import Cryptography
 internal import Database
 internal import Kernel
 
@@ -33,6 +34,43 @@ struct GuestRepository: Sendable {
     func count(_ id: UserID, used: Int, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             "UPDATE guest SET peeks_used = \(used), peeks_on = \(GuestPeeks.date(now)), seen_at = \(now) WHERE id = \(id)"
+        )
+    }
+
+    /// What the peeks of a client address are counted by; nil when no client stands behind the call.
+    static func key(of address: IPAddress?) -> [UInt8]? {
+        address.map { Array(SHA256.hash(data: "guests \($0.site)".utf8)) }
+    }
+
+    /// Peeks that the guests of an address have left.
+    func remaining(ofAddress key: [UInt8], now: Instant, _ sql: Transaction) async throws -> Int {
+        try await sql.query("SELECT peeks_used, peeks_on FROM guest_address WHERE key = \(key)").first.map { row in
+            let (used, date) = try row.decode(as: (Int.self, CalendarDate.self))
+            return GuestPeeks.remaining(used: used, usedOn: date, of: GuestPeeks.dailyOfAddress, now: now)
+        } ?? GuestPeeks.dailyOfAddress
+    }
+
+    /// Counts a peek of an address under its lock. - Returns: how many are left; negative when there was none.
+    func count(ofAddress key: [UInt8], now: Instant, _ sql: Transaction) async throws -> Int {
+        let date = GuestPeeks.date(now)
+        let used = try await sql.query(
+            """
+            INSERT INTO guest_address AS known (key, peeks_used, peeks_on) VALUES (\(key), 1, \(date))
+            ON CONFLICT (key) DO UPDATE SET peeks_on = EXCLUDED.peeks_on,
+                peeks_used = CASE WHEN known.peeks_on = EXCLUDED.peeks_on THEN known.peeks_used + 1 ELSE 1 END
+            RETURNING peeks_used
+            """
+        ).first?.decode(as: Int.self)
+        return GuestPeeks.dailyOfAddress - (used ?? 1)
+    }
+
+    /// Deletes counts of addresses that are over, up to 1,000. - Returns: how many.
+    func purgeAddresses(now: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM guest_address WHERE key IN (SELECT key FROM guest_address WHERE peeks_on < \(GuestPeeks.date(now))
+                ORDER BY peeks_on LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            """
         )
     }
 

@@ -13,17 +13,26 @@ struct LoginFailureRepository: Sendable {
 
     /// What a login counts for. An address is unknown when no client stands behind the call.
     struct Keys: Sendable {
+        /// The account's, or the share that a known client has of it.
         let account: [UInt8]
         let address: [UInt8]?
 
         /// By the e-mail as it is compared, whether an account has it or not: both must behave alike.
-        init(emailKey: String, address: IPAddress?) {
-            account = Self.hash("account \(emailKey)")
-            // A home has a whole /64.
-            self.address = address.map { Self.hash("address \($0.isVersion4 ? $0 : $0.network(bits: 64))") }
+        ///
+        /// - Parameter client: at which the account was signed in lately (`KnownClientRepository.hash`).
+        fileprivate init(emailKey: String, client: String? = nil, address: IPAddress? = nil) {
+            account = Self.hash("account \(emailKey)\(client.map { " \($0)" } ?? "")")
+            self.address = address.map { Self.hash("address \($0.site)") }
         }
 
         private static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: text.utf8)) }
+    }
+
+    /// What a login with an e-mail from an address counts for.
+    func keys(emailKey: String, address: IPAddress?, now: Instant) async throws -> Keys {
+        let client = address.map(KnownClientRepository.hash)
+        let known = try await KnownClientRepository.clients(ofEmailKey: emailKey, now: now, database)
+        return Keys(emailKey: emailKey, client: client.flatMap { known.contains($0) ? $0 : nil }, address: address)
     }
 
     /// - Throws: `RATE_LIMITED` when the account or the address is at its limit.
@@ -68,9 +77,12 @@ struct LoginFailureRepository: Sendable {
     }
 
     /// A new password was set by a mail to this address: earlier guesses of the old one no longer count.
-    static func deleteAll(ofEmailKey emailKey: String, _ sql: Transaction) async throws {
-        let keys = Keys(emailKey: emailKey, address: nil)
-        _ = try await sql.execute("DELETE FROM login_failure WHERE key = \(keys.account)")
+    static func deleteAll(ofEmailKey emailKey: String, now: Instant, _ sql: Transaction) async throws {
+        let clients: [String?] = try await KnownClientRepository.clients(ofEmailKey: emailKey, now: now, sql)
+        for client in clients + [nil] {
+            let keys = Keys(emailKey: emailKey, client: client)
+            _ = try await sql.execute("DELETE FROM login_failure WHERE key = \(keys.account)")
+        }
     }
 
     /// A right password: the account's failures are deleted, those of the address stay.

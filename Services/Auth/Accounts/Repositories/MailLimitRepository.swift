@@ -12,13 +12,14 @@ struct MailLimitRepository: Sendable {
     enum Key: Sendable {
         case mailbox(String)
         case account(UserID)
-        case client(IPAddress)
+        /// With how many it may ask for.
+        case client(IPAddress, SlidingWindow)
 
         var window: SlidingWindow {
             switch self {
             case .mailbox: MailLimit.mailbox
             case .account: MailLimit.account
-            case .client: MailLimit.client
+            case .client(_, let window): window
             }
         }
 
@@ -27,8 +28,7 @@ struct MailLimitRepository: Sendable {
             switch self {
             case .mailbox(let email): Self.hash("mailbox \(AccountRepository.key(ofEmail: email))")
             case .account(let id): Self.hash("account \(id)")
-            // A home has a whole /64.
-            case .client(let address): Self.hash("client \(address.isVersion4 ? address : address.network(bits: 64))")
+            case .client(let address, _): Self.hash("client \(address.site)")
             }
         }
 

@@ -5,15 +5,18 @@ internal import ServiceRuntime
 extension PersonalData {
     /// What belongs to an account besides its profile. Rows that refer to the account are deleted with it.
     static let accounts = PersonalData(
-        [session, moderation, apple, export, pendingMail, emailToken, secondFactor, recoveryCode],
+        [session, knownClient, moderation, apple, export, pendingMail, emailToken, secondFactor, recoveryCode],
         impersonal: [
-            "refresh_token": "hashes of a session's tokens: deleted with it",
+            "refresh_token": "hashes of a session's tokens, about 10,000 of each: deleted with it",
             "apple_notification": "which notifications of Apple were handled",
             "apple_token_use": "hashes of tokens, until they expire",
             "login_failure": "hashes, for 15 minutes",
             "guest": "devices without an account",
             "password_request": "an address as it was typed, until a job has looked it up a second later",
+            "registration_request": "what was sent to register, until the link in its mail is used, for a day at most",
             "mail_limit": "hashes, for an hour",
+            "guest_address": "hashes, until the next date",
+            "registration_minute": "how many registrations there were in a minute",
         ]
     ) { _ in ErasureSteps(before: { user, work in try await DataExportRepository.withdraw(user, work.sql) }) }
 
@@ -25,6 +28,7 @@ extension PersonalData {
                 "admin_id": .keep("who did what as an administrator stays, to be answered for"),
                 "subject_id": .keep("that an administrator did something about the account stays; the words about it go"),
             ],
+            growth: .bounded("one for each act of an administrator"),
             references: ["id"],
             exports: [
                 PersonalExport(
@@ -51,13 +55,23 @@ extension PersonalData {
     private static let session = PersonalTable(
         "session",
         users: ["account_id": .delete],
+        growth: .bounded("one for each sign-in, which costs the hash of a password; until it expires"),
         references: ["id"],
         exports: [PersonalExport("sessions", ["id", "created_at", "expires_at", "revoked_at"]) { "account_id = \($0)" }]
+    )
+
+    /// Hashes of addresses, for 30 days.
+    private static let knownClient = PersonalTable(
+        "known_client",
+        users: ["account_id": .delete],
+        growth: .bounded("one for each address of a sign-in; for 30 days"),
+        exports: [PersonalExport("known_addresses", ["seen_at"]) { "account_id = \($0)" }]
     )
 
     private static let moderation = PersonalTable(
         "moderation_taken",
         users: ["account_id": .delete],
+        growth: .bounded("one for each act of a moderator"),
         references: ["action_id"],
         exports: [
             PersonalExport(
@@ -70,21 +84,28 @@ extension PersonalData {
     private static let apple = PersonalTable(
         "apple_identity",
         users: ["account_id": .delete],
-        exports: [PersonalExport("apple", ["subject", "consented_at", "revoked_at"]) { "account_id = \($0)" }]
+        growth: .perUser,
+        exports: [PersonalExport("apple", ["subject", "consented_at", "revoked_at", "is_linked"]) { "account_id = \($0)" }]
     )
 
     /// That there is one and since when: never the secret.
     private static let secondFactor = PersonalTable(
         "second_factor",
         users: ["account_id": .delete],
+        growth: .perUser,
         exports: [PersonalExport("second_factor", ["enrolled_at"]) { "account_id = \($0) AND enrolled_at IS NOT NULL" }]
     )
 
-    private static let recoveryCode = PersonalTable("recovery_code", users: ["account_id": .delete])
+    private static let recoveryCode = PersonalTable(
+        "recovery_code",
+        users: ["account_id": .delete],
+        growth: .bounded("10 for each second factor")
+    )
 
     private static let emailToken = PersonalTable(
         "email_token",
         users: ["account_id": .delete],
+        growth: .bounded("one for each mail, which `mail_limit` bounds; for 7 days"),
         references: ["id"],
         exports: [
             PersonalExport(
@@ -104,12 +125,14 @@ extension PersonalData {
     private static let pendingMail = PersonalTable(
         "pending_mail",
         users: ["account_id": .delete],
+        growth: .bounded("one for each mail, which `mail_limit` bounds; until it is sent"),
         references: ["id", "token_id", "attempt"]
     )
 
     private static let export = PersonalTable(
         "data_export",
         users: ["user_id": .erased(by: "the job `old_data_exports`, after the files")],
+        growth: .perUser,
         references: ["attempt"]
     )
 }

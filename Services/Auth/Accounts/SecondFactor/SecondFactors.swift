@@ -66,10 +66,11 @@ struct SecondFactors: Sendable {
         guard let email = try await accounts.find(account)?.email else { throw ServiceError.invalidCredentials }
         // Apple may keep the address to itself.
         let key = email.isEmpty ? "\(account)" : AccountRepository.key(ofEmail: email)
+        let now = clock.now()
         let counted = Counted(
             account: account,
-            keys: LoginFailureRepository.Keys(emailKey: key, address: context.clientAddress),
-            at: clock.now()
+            keys: try await failures.keys(emailKey: key, address: context.clientAddress, now: now),
+            at: now
         )
         try await failures.record(counted.keys, now: counted.at)
         return counted

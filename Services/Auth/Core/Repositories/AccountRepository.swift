@@ -57,8 +57,8 @@ package struct AccountRepository: Sendable {
         ).first.map(Self.account)
     }
 
-    /// Stores a password. Nothing that others see changes; the caller holds the account's lock.
-    package func store(passwordHash: String, of id: UserID, now: Instant, _ sql: Transaction) async throws {
+    /// Stores a password, or with nil that there is none. Nothing that others see changes; the caller holds the account's lock.
+    package func store(passwordHash: String?, of id: UserID, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             "UPDATE account SET password_hash = \(passwordHash), updated_at = \(now) WHERE id = \(id)"
         )

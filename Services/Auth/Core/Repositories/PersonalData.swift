@@ -19,6 +19,7 @@ extension PersonalData {
     private static let account = PersonalTable(
         "account",
         users: ["id": .delete],
+        growth: .perUser,
         exports: [
             PersonalExport(
                 "account",
@@ -35,17 +36,19 @@ extension PersonalData {
     private static let statistics = PersonalTable(
         "streak_stats",
         users: ["user_id": .delete],
+        growth: .perUser,
         exports: [PersonalExport("statistics", ["active_streaks", "longest_streak", "total_photos"]) { "user_id = \($0)" }]
     )
 
     /// Billing exports it.
-    private static let balance = PersonalTable("recovery_balance", users: ["user_id": .delete])
+    private static let balance = PersonalTable("recovery_balance", users: ["user_id": .delete], growth: .perUser)
 
     /// Streaks exports them.
-    private static let rewards = PersonalTable("profile_rewards", users: ["user_id": .delete])
+    private static let rewards = PersonalTable("profile_rewards", users: ["user_id": .delete], growth: .perUser)
 
     private static let purged = PersonalTable(
         "purged_account",
-        users: ["user_id": .keep("that there was such an account is all that remains of it")]
+        users: ["user_id": .keep("that there was such an account is all that remains of it")],
+        growth: .perUser
     )
 }

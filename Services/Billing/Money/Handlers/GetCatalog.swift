@@ -21,9 +21,9 @@ struct GetCatalog: QueryHandler {
         var items: [CatalogItem] = []
         for item in offered {
             var remaining: Int32?
-            if let limit = item.limitCount, let days = item.limitDays {
+            if let most = item.most(checks), let days = item.limitDays {
                 let bought = try await purchases.bought(item.item, by: user, since: now - .days(Int64(days)), purchases.database)
-                remaining = Catalogue.remaining(limit: limit, bought: bought)
+                remaining = Catalogue.remaining(most: most, bought: bought)
             }
             let base = offered.first { $0.item == item.comparedWith }
             items.append(CatalogItem(item, base: base, remaining: remaining, checks: checks))

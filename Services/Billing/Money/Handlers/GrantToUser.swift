@@ -39,6 +39,21 @@ struct GrantToUser: MutationHandler {
         }
     }
 
+    func problems(of request: GrantToUserRequest) -> [ServiceError.Detail] {
+        request.reverses == nil ? FieldCheck.problems { _ = try Self.currency(request) } : []
+    }
+
+    /// - Throws: `VALIDATION_ERROR` with an entry for each field that is wrong.
+    private static func currency(_ request: GrantToUserRequest) throws -> LedgerCurrency {
+        var check = FieldCheck()
+        let currency = LedgerCurrency(rawValue: request.currency.rawValue)
+        check.require(currency != nil, "currency", "must be coins or recovery_tokens")
+        check.require(request.amount != 0, "amount", "must not be 0")
+        try check.finish()
+        guard let currency else { throw ServiceError.internal }
+        return currency
+    }
+
     private func posting(for request: GrantToUserRequest, by admin: UserID, _ work: UnitOfWork) async throws
         -> (Posting, LedgerCurrency)
     {
@@ -59,10 +74,7 @@ struct GrantToUser: MutationHandler {
             )
             return (posting, currency)
         }
-        guard let currency = LedgerCurrency(rawValue: request.currency.rawValue) else {
-            throw ServiceError.validation(field: "currency", "must be coins or recovery_tokens")
-        }
-        guard request.amount != 0 else { throw ServiceError.validation(field: "amount", "must not be 0") }
+        let currency = try Self.currency(request)
         let id: LedgerEntryID = work.ids.make()
         let posting = Posting(
             user: request.userID,

@@ -56,12 +56,13 @@ struct Purchase: MutationHandler {
         let quantity = request.quantity ?? 1
         // The lock of the coins: two purchases at once are counted one after the other.
         _ = try await purchases.ledger.lock(user, .coins, work.sql)
-        if let limit = item.limitCount, let days = item.limitDays {
+        let checks = try judgement.get()
+        if let most = item.most(checks.byGood), let days = item.limitDays {
             let since = work.now - .days(Int64(days))
             let bought = try await purchases.repository.bought(item.item, by: user, since: since, work.sql)
-            guard bought + Int64(quantity) <= Int64(limit) else { throw ServiceError.purchaseLimit(limit, days) }
+            guard bought + Int64(quantity) <= most else { throw ServiceError.purchaseLimit(item, days) }
         }
-        if let refusal = try judgement.get().refusal { throw refusal }
+        if let refusal = checks.refusal { throw refusal }
         let purchase = StoredPurchase(
             id: work.ids.make(),
             user: user,
@@ -107,12 +108,13 @@ extension ServiceError {
         "This is sold in the app's store, not for coins."
     )
 
-    fileprivate static func purchaseLimit(_ count: Int32, _ days: Int32) -> ServiceError {
-        ServiceError(
+    fileprivate static func purchaseLimit(_ item: StoredItem, _ days: Int32) -> ServiceError {
+        let most = "most \(item.limitCount ?? 0) in \(days) days" + (item.isPerStreak ? " for each of your streaks" : "")
+        return ServiceError(
             .failedPrecondition,
             "PURCHASE_LIMIT_REACHED",
-            "At most \(count) in \(days) days.",
-            details: [Detail(field: "quantity", message: "at most \(count) in \(days) days")]
+            "At \(most).",
+            details: [Detail(field: "quantity", message: "at \(most)")]
         )
     }
 }

@@ -12,7 +12,7 @@ struct Restore: MutationHandler {
         let user = try context.requireUser()
         if let known: Once<Entitlements> = try await mutations.known(context, request) { return known }
         // Asked before the transaction, which holds a connection.
-        let snapshot = try await questions.client.subscriber(user)
+        let snapshot = try await questions.ask(about: user)
         return try await mutations.once(context, request) { [questions] work in
             // Purchases that other services have a part in are brought to their end by the job.
             try await questions.apply(snapshot, of: user, work)

@@ -18,7 +18,7 @@ struct RevenueCatWebhook: MutationHandler {
             body: request.body,
             now: SystemClock.now()
         )
-        let received = try ReceivedEvent(body: request.body, receivedAt: mutations.work.now())
+        let received = try ReceivedEvent(body: request.body, receivedAt: mutations.work.now(), premium: events.premium)
         return try await mutations.once(context, request) { [events] work in
             work.whenEnded { [stored = events.stored] in stored.wake() }
             let isNew = try await events.events.insert(received, body: request.body, now: work.now, work.sql)

@@ -58,16 +58,16 @@ struct BillingJobs {
         ) { now in
             guard client.isOn else { return 0 }
             let due = try await CustomerRepository.leaseDeletions(now: now, until: now + .minutes(2), database)
-            for (user, attempts) in due {
+            for deletion in due {
                 do {
-                    try await client.delete(user)
-                    try await CustomerRepository.endDeletion(user, database)
+                    for name in deletion.names { try await client.delete(name) }
+                    try await CustomerRepository.endDeletion(deletion.user, database)
                 } catch is CancellationError {
                     throw CancellationError()
                 } catch {
                     logger.warning("a customer could not be deleted at the store", metadata: ["error": "\(error)"])
-                    let later = AskSchedule.retry(Int(attempts), after: now)
-                    try await CustomerRepository.postponeDeletion(user, until: later, database)
+                    let later = AskSchedule.retry(Int(deletion.attempts), after: now)
+                    try await CustomerRepository.postponeDeletion(deletion.user, until: later, database)
                 }
             }
             return due.count

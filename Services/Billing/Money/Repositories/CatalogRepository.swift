@@ -19,6 +19,8 @@ struct StoredItem: Sendable {
     let comparedWith: String?
     let limitCount: Int32?
     let limitDays: Int32?
+    /// Whether the limit is that of one streak.
+    let isPerStreak: Bool
     let validUntil: Instant?
     let needsPremium: Bool
     var goods: [(good: String, count: Int32)]
@@ -54,7 +56,7 @@ struct CatalogRepository: Sendable {
         var items = try await sql.query(
             """
             SELECT item, kind, title, description, coins, product, usd_cents, period, months, perks, is_popular, compared_with,
-                limit_count, limit_days, valid_until, needs_premium
+                limit_count, limit_days, limit_per_streak, valid_until, needs_premium
             FROM catalog_item WHERE \(condition)
             """
         ).map { row in
@@ -73,6 +75,7 @@ struct CatalogRepository: Sendable {
                 comparedWith: try row.get("compared_with", as: String?.self),
                 limitCount: try row.get("limit_count", as: Int32?.self),
                 limitDays: try row.get("limit_days", as: Int32?.self),
+                isPerStreak: try row.get("limit_per_streak"),
                 validUntil: try row.get("valid_until", as: Instant?.self),
                 needsPremium: try row.get("needs_premium"),
                 goods: []

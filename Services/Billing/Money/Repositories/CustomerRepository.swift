@@ -129,25 +129,37 @@ enum CustomerRepository {
         ) > 0
     }
 
-    /// The customer is to be deleted at the store too, if there ever was one.
-    static func addDeletion(_ user: UserID, now: Instant, _ sql: Transaction) async throws {
+    /// The customers of these names are to be deleted at the store too, if there ever was one.
+    static func addDeletion(_ user: UserID, names: [String], now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
-            INSERT INTO store_deletion (user_id, due_at) SELECT user_id, \(now)::timestamptz FROM customer WHERE user_id = \(user)
+            INSERT INTO store_deletion (user_id, due_at, names)
+            SELECT user_id, \(now)::timestamptz, \(names)::text[] FROM customer WHERE user_id = \(user)
             ON CONFLICT DO NOTHING
             """
         )
     }
 
-    /// Some customers to be deleted at the store; others leave them alone until `later`.
-    static func leaseDeletions(now: Instant, until later: Instant, _ database: Database) async throws -> [(UserID, Int32)] {
+    /// A purged user who is to be deleted at the store.
+    struct Deletion: Sendable {
+        let user: UserID
+        let attempts: Int32
+        /// As RevenueCat writes the id.
+        let names: [String]
+    }
+
+    /// Some users to be deleted at the store; others leave them alone until `later`.
+    static func leaseDeletions(now: Instant, until later: Instant, _ database: Database) async throws -> [Deletion] {
         try await database.query(
             """
             UPDATE store_deletion SET due_at = \(later), attempts = attempts + 1 WHERE user_id IN
                 (SELECT user_id FROM store_deletion WHERE due_at <= \(now) ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED)
-            RETURNING user_id, attempts
+            RETURNING user_id, attempts, names
             """
-        ).map { try $0.decode(as: (UserID.self, Int32.self)) }
+        ).map { row in
+            let (user, attempts, names) = try row.decode(as: (UserID.self, Int32.self, [String]?.self))
+            return Deletion(user: user, attempts: attempts, names: names ?? [user.description])
+        }
     }
 
     static func postponeDeletion(_ user: UserID, until later: Instant, _ database: Database) async throws {

@@ -8,6 +8,7 @@ extension PersonalData {
             PersonalTable(
                 "account",
                 users: ["user_id": .keep("books must balance")],
+                growth: .bounded("one for each currency and kind"),
                 exports: [
                     PersonalExport("balances", [currency, "balance"]) { "user_id = \($0) AND kind = 0" }
                 ]
@@ -18,6 +19,7 @@ extension PersonalData {
                     "user_id": .anonymise([("note", "NULL"), ("streak_id", "NULL"), ("posting_key", "id::text")]),
                     "actor_id": .anonymise([("actor_id", "NULL")]),
                 ],
+                growth: .bounded("one for each thing that was earned, bought or spent: coins and tokens are earned by dates"),
                 references: ["id", "streak_id", "reverses"],
                 exports: [
                     PersonalExport(
@@ -48,6 +50,7 @@ extension PersonalData {
         PersonalTable(
             "subscription",
             users: ["user_id": .delete],
+            growth: .bounded("one for each subscription of a store"),
             exports: [
                 PersonalExport(
                     "subscriptions",
@@ -60,31 +63,43 @@ extension PersonalData {
         PersonalTable(
             "store_event",
             users: ["user_id": .delete],
+            growth: .bounded("one for each event of a store"),
             exports: [PersonalExport("store_events", ["id", "kind", "happened_at", "received_at"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "store_alias",
             users: ["user_id": .delete],
+            growth: .bounded("one for each name in a store"),
             exports: [PersonalExport("store_names", ["name"]) { "user_id = \($0)" }]
         ),
-        PersonalTable("store_transfer", users: ["from_user": .delete, "to_user": .anonymise([("to_user", "NULL")])]),
+        PersonalTable(
+            "store_transfer",
+            users: ["from_user": .delete, "to_user": .anonymise([("to_user", "NULL")])],
+            growth: .bounded("one for each transfer in a store")
+        ),
         PersonalTable(
             "customer",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [PersonalExport("plan", ["is_premium", "access_until"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "premium_bonus",
-            users: ["user_id": .keep("a subscription gives one bonus a month, also to an account made later")]
+            users: ["user_id": .keep("a subscription gives one bonus a month, also to an account made later")],
+            growth: .bounded("one for each month")
         ),
         PersonalTable(
             "store_deletion",
-            users: ["user_id": .erased(by: "the job `store_deletions`, when RevenueCat has deleted it")]
+            users: ["user_id": .erased(by: "the job `store_deletions`, when RevenueCat has deleted it")],
+            growth: .perUser
         ),
     ]) { environment in
         let asks = try !environment.settings.get(MoneySettings.key).isEmpty
         return ErasureSteps(before: { user, work in
-            if asks { try await CustomerRepository.addDeletion(user, now: work.now, work.sql) }
+            if asks {
+                let names = try await StoreNameRepository.customers(of: user, work.sql)
+                try await CustomerRepository.addDeletion(user, names: names, now: work.now, work.sql)
+            }
             try await StoreEventRepository.deleteAll(naming: user, work.sql)
         })
     }
@@ -95,6 +110,7 @@ extension PersonalData {
             PersonalTable(
                 "purchase",
                 users: ["user_id": .anonymise([("store", "NULL"), ("transaction_key", "NULL")])],
+                growth: .bounded("one for each purchase, which costs money or earned coins"),
                 references: ["id", "confirmed_by"],
                 exports: [
                     PersonalExport("purchases", ["id", "item", "title", "quantity", "coins", "purchased_at"]) {
@@ -105,6 +121,7 @@ extension PersonalData {
             PersonalTable(
                 "goods_operation",
                 users: ["user_id": .keep("a purchase that moved is still undone from whom it was given to")],
+                growth: .bounded("a few for each purchase"),
                 references: ["id", "purchase_id"]
             ),
         ],

@@ -157,6 +157,26 @@ enum StoreNameRepository {
         ).map { try $0.decode(as: String.self) }
     }
 
+    /// Notes how RevenueCat writes ids of users.
+    static func addSpellings(_ spellings: [(name: String, user: UserID)], _ sql: Transaction) async throws {
+        guard !spellings.isEmpty else { return }
+        _ = try await sql.execute(
+            """
+            INSERT INTO store_alias (name, user_id)
+            SELECT s.name, s.user_id FROM unnest(\(spellings.map(\.name)), \(spellings.map(\.user))) AS s (name, user_id)
+            ON CONFLICT (name) DO NOTHING
+            """
+        )
+    }
+
+    /// A user's id as RevenueCat writes it, each spelling once: each is a customer there. The plain one when none was seen.
+    static func customers(of user: UserID, _ sql: some QueryExecutor) async throws -> [String] {
+        let seen = try await sql.query(
+            "SELECT name FROM store_alias WHERE user_id = \(user) AND lower(name) = \(user.description) ORDER BY name"
+        ).map { try $0.decode(as: String.self) }
+        return seen.isEmpty ? [user.description] : seen
+    }
+
     /// Notes that what a user had was moved.
     static func move(_ event: String, from: UserID, to: UserID?, at: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(

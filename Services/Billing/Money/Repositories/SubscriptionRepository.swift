@@ -14,7 +14,7 @@ struct StoredSubscription: Sendable {
 enum SubscriptionRepository {
     private static let columns: Query = """
         store, transaction_key, user_id, product, period_type, purchased_at, expires_at, grace_until, ended_at, is_unsubscribed,
-        has_billing_issue, is_renewable, is_temporary
+        has_billing_issue, is_renewable, is_temporary, gives_premium
         """
 
     static func find(_ store: String, _ key: String, _ sql: some QueryExecutor) async throws -> StoredSubscription? {
@@ -38,12 +38,12 @@ enum SubscriptionRepository {
             INSERT INTO subscription (\(columns))
             VALUES (\(store), \(key), \(user), \(state.product), \(state.periodType.rawValue), \(state.purchasedAt),
                 \(state.expiresAt), \(state.graceUntil), \(state.endedAt), \(state.isUnsubscribed), \(state.hasBillingIssue),
-                \(state.isRenewable), \(state.isTemporary))
+                \(state.isRenewable), \(state.isTemporary), \(state.givesPremium))
             ON CONFLICT (store, transaction_key) DO UPDATE SET user_id = EXCLUDED.user_id, product = EXCLUDED.product,
                 period_type = EXCLUDED.period_type, purchased_at = EXCLUDED.purchased_at, expires_at = EXCLUDED.expires_at,
                 grace_until = EXCLUDED.grace_until, ended_at = EXCLUDED.ended_at, is_unsubscribed = EXCLUDED.is_unsubscribed,
                 has_billing_issue = EXCLUDED.has_billing_issue, is_renewable = EXCLUDED.is_renewable,
-                is_temporary = EXCLUDED.is_temporary
+                is_temporary = EXCLUDED.is_temporary, gives_premium = EXCLUDED.gives_premium
             """
         )
     }
@@ -65,7 +65,8 @@ enum SubscriptionRepository {
                 isUnsubscribed: try row.get("is_unsubscribed"),
                 hasBillingIssue: try row.get("has_billing_issue"),
                 isRenewable: try row.get("is_renewable"),
-                isTemporary: try row.get("is_temporary")
+                isTemporary: try row.get("is_temporary"),
+                givesPremium: try row.get("gives_premium")
             )
         )
     }

@@ -20,18 +20,20 @@ struct ReceivedEvent: Sendable {
 
     /// From a webhook's body.
     ///
-    /// - Parameter receivedAt: stands in for a missing time.
+    /// - Parameters:
+    ///   - receivedAt: stands in for a missing time.
+    ///   - premium: the entitlement that means premium.
     /// - Throws: `VALIDATION_ERROR` naming `body` when it is not JSON, or has no id.
-    init(body: [UInt8], receivedAt: Instant) throws(ServiceError) {
-        do { self.init(try JSONDecoder().decode(Body.self, from: Data(body)).event, receivedAt: receivedAt) } catch {
+    init(body: [UInt8], receivedAt: Instant, premium: PremiumEntitlement) throws(ServiceError) {
+        do { self.init(try JSONDecoder().decode(Body.self, from: Data(body)).event, receivedAt: receivedAt, premium) } catch {
             throw .validation(field: "body", "must be JSON with an event that has an id")
         }
     }
 
-    private init(_ fields: Fields, receivedAt: Instant) {
+    private init(_ fields: Fields, receivedAt: Instant, _ premium: PremiumEntitlement) {
         var event = StoreEvent(
             id: fields.id,
-            kind: StoreEvent.Kind(rawValue: fields.kind) ?? .other,
+            kind: StoreEvent.Kind(text: fields.kind),
             at: fields.at ?? receivedAt,
             store: fields.store?.uppercased() ?? "",
             product: fields.product,
@@ -44,6 +46,7 @@ struct ReceivedEvent: Sendable {
             cancelReason: StoreEvent.CancelReason(text: fields.cancelReason),
             quantity: Int32(clamping: min(100, max(1, fields.quantity ?? 1)))
         )
+        event.givesPremium = fields.entitlements.map { $0.contains(premium.name) }
         event.isUnsubscribed = fields.isUnsubscribed
         event.hasBillingIssue = fields.hasBillingIssue
         event.refundedAt = fields.refundedAt
@@ -52,7 +55,9 @@ struct ReceivedEvent: Sendable {
         (transferredFrom, transferredTo) = (fields.transferredFrom, fields.transferredTo)
         var known: Set<String> = []
         names = (fields.names + transferredFrom + transferredTo).filter { known.insert($0).inserted }
-        isSandbox = fields.environment == "SANDBOX"
+        // What does not say that it was paid for in production was not. Events that give nothing say it at times only.
+        let givesSomething = event.isAboutSubscription || event.isAboutPack
+        isSandbox = fields.environment.map { $0.uppercased() != "PRODUCTION" } ?? givesSomething
         (priceMilli, currency) = (fields.priceMilli, fields.currency ?? "")
     }
 
@@ -69,6 +74,8 @@ struct ReceivedEvent: Sendable {
         let quantity: Int64?
         let priceMilli: Int64
         let names, transferredFrom, transferredTo: [String]
+        /// What it gives: empty when its product has no entitlement, nil when it does not say it.
+        let entitlements: [String]?
         let isUnsubscribed, hasBillingIssue: Bool
 
         init(from decoder: any Decoder) throws {
@@ -96,6 +103,8 @@ struct ReceivedEvent: Sendable {
             names = [fields.text("app_user_id"), fields.text("original_app_user_id")].compactMap { $0 } + fields.texts("aliases")
             transferredFrom = fields.texts("transferred_from")
             transferredTo = fields.texts("transferred_to")
+            // As it was called before there could be several: the second.
+            entitlements = fields.list("entitlement_ids") ?? fields.list("entitlement_id")
             isUnsubscribed = fields.flag("is_unsubscribed")
             hasBillingIssue = fields.flag("has_billing_issue")
         }
@@ -122,6 +131,14 @@ extension KeyedDecodingContainer<FieldName> {
     /// At most 50 texts.
     func texts(_ name: FieldName) -> [String] {
         ((try? decode([String].self, forKey: name)) ?? []).filter(\.isStorable).prefix(50).map { $0 }
+    }
+
+    /// Texts, as `texts`; a single text is a list of one, and null is none. nil when the field is missing or neither.
+    func list(_ name: FieldName) -> [String]? {
+        guard contains(name) else { return nil }
+        if (try? decodeNil(forKey: name)) == true { return [] }
+        if (try? decode([String].self, forKey: name)) != nil { return texts(name) }
+        return text(name).map { [$0] }
     }
 
     /// A number of at most nine digits before the point.

@@ -10,16 +10,18 @@ struct RevenueCatClient: Sendable {
     let url: String
     /// Empty: there is no store to ask.
     let key: String
+    let premium: PremiumEntitlement
 
     var isOn: Bool { !key.isEmpty }
 
-    /// What the store knows of a user.
+    /// What the store knows of a customer.
     ///
+    /// - Parameter name: a user's id as RevenueCat writes it: an id in other letters is another customer.
     /// - Throws: `BILLING_OFF` without a key, `UNAVAILABLE` when there is no usable answer.
-    func subscriber(_ user: UserID) async throws -> StoreSnapshot {
-        let reply = try await send("GET", user)
+    func subscriber(_ name: String) async throws -> StoreSnapshot {
+        let reply = try await send("GET", name)
         guard reply.status == 200 || reply.status == 201 else { throw Self.unavailable(reply) }
-        do { return StoreSnapshot(try JSONDecoder().decode(SubscriberReply.self, from: Data(reply.body))) } catch {
+        do { return StoreSnapshot(try JSONDecoder().decode(SubscriberReply.self, from: Data(reply.body)), premium) } catch {
             throw ServiceError.storeUnavailable(60)
         }
     }
@@ -27,16 +29,16 @@ struct RevenueCatClient: Sendable {
     /// Deletes the customer; one that is not there counts as deleted.
     ///
     /// - Throws: as `subscriber`.
-    func delete(_ user: UserID) async throws {
-        let reply = try await send("DELETE", user)
+    func delete(_ name: String) async throws {
+        let reply = try await send("DELETE", name)
         guard reply.status == 404 || (200...299).contains(reply.status) else { throw Self.unavailable(reply) }
     }
 
-    private func send(_ method: String, _ user: UserID) async throws -> OutgoingHTTP.Reply {
+    private func send(_ method: String, _ name: String) async throws -> OutgoingHTTP.Reply {
         guard isOn else { throw ServiceError(.failedPrecondition, "BILLING_OFF", "No store is set up here.") }
         let headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/json")]
         do {
-            return try await http.send(.init(method, "\(url)/v1/subscribers/\(user)", headers: headers, timeout: .seconds(8)))
+            return try await http.send(.init(method, "\(url)/v1/subscribers/\(name)", headers: headers, timeout: .seconds(8)))
         } catch is OutgoingHTTP.Failure { throw ServiceError.storeUnavailable(5) }
     }
 
@@ -52,7 +54,7 @@ extension ServiceError {
     }
 }
 
-/// What the store knew of a user at an instant.
+/// What the store knew of a customer at an instant.
 struct StoreSnapshot: Sendable {
     /// A subscription; the API does not say its original transaction.
     struct Subscription: Sendable {
@@ -74,6 +76,22 @@ private struct SubscriberReply: Decodable {
     struct Subscriber: Decodable {
         let subscriptions: [String: Item]?
         let non_subscriptions: [String: [Item]]?
+        let entitlements: [String: Grant]?
+    }
+
+    /// By which product there is an entitlement: of several the one by which it lasts longest.
+    struct Grant: Decodable {
+        let product: String?
+        let until: Instant?
+
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: FieldName.self)
+            let plan = fields.text("product_plan_identifier")
+            product = fields.text("product_identifier").map { name in plan.map { "\(name):\($0)" } ?? name }
+            until = [fields.time("expires_date"), fields.time("grace_period_expires_date")].compactMap { $0 }.max()
+        }
+
+        func names(_ product: String) -> Bool { self.product.map { StoreEvent.isSame($0, product) } ?? false }
     }
 
     /// Of a subscription or a pack: fields that do not belong to it are unset.
@@ -119,19 +137,32 @@ private struct SubscriberReply: Decodable {
     }
 }
 
+extension SubscriberReply.Subscriber {
+    /// Whether a product gives premium; nil when the reply does not say it: only one of the products of an entitlement is named.
+    func gives(_ premium: PremiumEntitlement, _ product: String, at: Instant) -> Bool? {
+        guard let entitlements else { return nil }
+        guard let grant = entitlements[premium.name] else { return false }
+        if grant.names(product) { return true }
+        let isHeld = grant.until.map { $0 > at } ?? true
+        return isHeld && !entitlements.values.contains { $0.names(product) } ? nil : false
+    }
+}
+
 extension StoreSnapshot {
-    fileprivate init(_ reply: SubscriberReply) {
+    fileprivate init(_ reply: SubscriberReply, _ premium: PremiumEntitlement) {
         at = reply.request_date_ms.map { Instant(milliseconds: $0) }.flatMap { Instant.writable.contains($0) ? $0 : nil }
         let instant = at ?? .epoch
+        func entry(_ item: SubscriberReply.Item, _ event: StoreEvent) -> Subscription {
+            var event = event
+            event.givesPremium = event.product.flatMap { reply.subscriber.gives(premium, $0, at: instant) }
+            return Subscription(event: event, isSandbox: item.isSandbox)
+        }
         subscriptions = (reply.subscriber.subscriptions ?? [:]).sorted { $0.key < $1.key }.map { product, item in
-            Subscription(event: item.event(.snapshot, product: product, at: instant), isSandbox: item.isSandbox)
+            entry(item, item.event(.snapshot, product: product, at: instant))
         }
         packs = (reply.subscriber.non_subscriptions ?? [:]).sorted { $0.key < $1.key }.flatMap { product, items in
             items.map { item in
-                Subscription(
-                    event: item.event(.nonRenewingPurchase, product: product, at: item.purchasedAt ?? instant),
-                    isSandbox: item.isSandbox
-                )
+                entry(item, item.event(.nonRenewingPurchase, product: product, at: item.purchasedAt ?? instant))
             }
         }
     }

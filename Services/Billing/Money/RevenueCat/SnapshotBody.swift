@@ -13,12 +13,15 @@ struct SnapshotBody: Encodable {
         var event_timestamp_ms: Int64
         var purchased_at_ms, expiration_at_ms, grace_period_expiration_at_ms, refunded_at_ms: Int64?
         var is_unsubscribed, has_billing_issue: Bool
+        /// Left out when the answer did not say it.
+        var entitlement_ids: [String]?
     }
 
     /// - Parameters:
     ///   - event: with its id and key.
     ///   - user: whom it was asked for.
-    static func bytes(of event: StoreEvent, user: UserID, isSandbox: Bool) throws -> [UInt8] {
+    ///   - premium: what an entry that gives premium names.
+    static func bytes(of event: StoreEvent, user: UserID, isSandbox: Bool, premium: PremiumEntitlement) throws -> [UInt8] {
         let type =
             switch event.periodType {
             case .normal: "NORMAL"
@@ -42,7 +45,8 @@ struct SnapshotBody: Encodable {
             grace_period_expiration_at_ms: event.graceUntil?.milliseconds,
             refunded_at_ms: event.refundedAt?.milliseconds,
             is_unsubscribed: event.isUnsubscribed,
-            has_billing_issue: event.hasBillingIssue
+            has_billing_issue: event.hasBillingIssue,
+            entitlement_ids: event.givesPremium.map { $0 ? [premium.name] : [] }
         )
         return Array(try JSONEncoder().encode(SnapshotBody(event: fields)))
     }

@@ -16,6 +16,7 @@ struct StoreEvents: Sendable {
     let entitling: Entitling
     let packs: Packs
     let sandbox: SandboxRule
+    let premium: PremiumEntitlement
     let work: UnitOfWorkFactory
     let logger: Logger
 
@@ -53,9 +54,11 @@ struct StoreEvents: Sendable {
     /// - Returns: purchases with steps that other services take part in.
     func apply(_ id: String, _ ours: Set<UserID>, _ work: UnitOfWork) async throws -> [PurchaseID] {
         guard let stored = try await events.lock(id, work.sql) else { return [] }
-        let received = try ReceivedEvent(body: stored.body, receivedAt: stored.receivedAt)
+        let received = try ReceivedEvent(body: stored.body, receivedAt: stored.receivedAt, premium: premium)
         let names = Names(ours: ours, aliases: try await StoreNameRepository.users(received.names, work.sql))
         let user = names.user(of: received.names)
+        // Also those of the sandbox are customers there.
+        try await StoreNameRepository.addSpellings(names.spellings(in: received.names), work.sql)
         guard !received.isSandbox || sandbox.mayAccept(user) else {
             try await events.setIgnored(id, note: "of the sandbox", work.sql)
             return []
@@ -73,10 +76,9 @@ struct StoreEvents: Sendable {
             try await CustomerRepository.ask([user], now: work.now, work.sql)
         }
         guard let key, isFolded else { return [] }
-        if event.isAboutSubscription {
-            try await fold(event.store, key, work)
-            return []
-        }
+        // What a refund is of need not be in it.
+        try await fold(event.store, key, work)
+        guard event.isAboutPack else { return [] }
         return try await packs.update(event.store, key, of: user, work).map { [$0] } ?? []
     }
 
@@ -84,7 +86,7 @@ struct StoreEvents: Sendable {
     private func learn(_ names: [String], of user: UserID, _ work: UnitOfWork) async throws {
         let foreign = names.filter { UserID($0) == nil }
         let new = foreign.isEmpty ? [] : try await StoreNameRepository.add(foreign, of: user, work.sql)
-        _ = try await events.wake(new + [user.description], now: work.now, work.sql)
+        _ = try await events.wake(new + user.storeNames, now: work.now, work.sql)
     }
 
     /// Moves all that users had to another, and has the store asked about both (BI-1). What of packs is unused moves as soon as the other
@@ -121,7 +123,9 @@ struct StoreEvents: Sendable {
     /// Folds a subscription from all its events, and works out what its owners have by it. Nothing happens when the transaction is none.
     func fold(_ store: String, _ key: String, _ work: UnitOfWork) async throws {
         let history = try await events.history(store, key, work.sql)
-        let received = try history.map { ($0, try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt).event) }
+        let received = try history.map {
+            ($0, try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt, premium: premium).event)
+        }
         guard let state = SubscriptionState.fold(received.map(\.1)) else { return }
         let owner = try await Owners.owner(received.map { (stored: $0, event: $1) }, work.sql)
         let before = try await SubscriptionRepository.find(store, key, work.sql)?.user
@@ -134,6 +138,11 @@ struct StoreEvents: Sendable {
         let ours: Set<UserID>
         let aliases: [String: UserID]
 
+        /// Ids of users as RevenueCat has written them: to it an upper-case one is another than a lower-case one.
+        func spellings(in names: [String]) -> [(name: String, user: UserID)] {
+            names.compactMap { name in UserID(name).flatMap { ours.contains($0) ? (name, $0) : nil } }
+        }
+
         /// The user of the first name that is one.
         func user(of names: [String]) -> UserID? {
             for name in names {
@@ -143,6 +152,11 @@ struct StoreEvents: Sendable {
             return nil
         }
     }
+}
+
+extension UserID {
+    /// As events that wait may name it: Swift writes ids in upper case.
+    var storeNames: [String] { [description, description.uppercased()] }
 }
 
 extension String {

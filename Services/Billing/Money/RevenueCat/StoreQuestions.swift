@@ -21,7 +21,7 @@ struct StoreQuestions: Sendable {
         let due = try await CustomerRepository.leaseAsks(now: now, until: now + Self.lease, limit: 10, database)
         for (user, attempts) in due {
             do {
-                let snapshot = try await client.subscriber(user)
+                let snapshot = try await ask(about: user)
                 try await work.run(trace: "", requestID: "store question") { work in try await apply(snapshot, of: user, work) }
             } catch is CancellationError {
                 throw CancellationError()
@@ -34,12 +34,23 @@ struct StoreQuestions: Sendable {
         return due.count
     }
 
+    /// What the store knows of a user. Each spelling of the id is a customer of its own there: apps on iPhones write it in upper case.
+    ///
+    /// - Throws: as `RevenueCatClient.subscriber`.
+    func ask(about user: UserID) async throws -> StoreSnapshot {
+        var known = StoreSnapshot(at: nil, subscriptions: [], packs: [])
+        for name in try await StoreNameRepository.customers(of: user, database) {
+            known.add(try await client.subscriber(name))
+        }
+        return known
+    }
+
     /// Applies an answer of the store: only what it says differently is stored. Purchases that other services take part in are recorded.
     func apply(_ snapshot: StoreSnapshot, of user: UserID, _ work: UnitOfWork) async throws {
         try await work.sql.lock(named: StoreEvents.lockName)
         try await CustomerRepository.add([user], work.sql)
         try await CustomerRepository.endAsk(user, work.sql)
-        _ = try await events.events.wake([user.description], now: work.now, work.sql)
+        _ = try await events.events.wake(user.storeNames, now: work.now, work.sql)
         let at = snapshot.at ?? work.now
         for entry in snapshot.subscriptions where !entry.isSandbox || events.sandbox.accepts(user) {
             try await applySubscription(entry, at: at, of: user, work)
@@ -60,9 +71,10 @@ struct StoreQuestions: Sendable {
         event.at = at
         event.originalTransaction = key
         event.id = "rest:\(user):\(event.store):\(key):\(at.milliseconds)"
+        // What the answer does not say is as it was.
+        event.givesPremium = event.givesPremium ?? known?.state.givesPremium
         if let known, known.user == user, let said = SubscriptionState.fold([event]), said.isAsGood(as: known.state) { return }
-        let body = try SnapshotBody.bytes(of: event, user: user, isSandbox: entry.isSandbox)
-        let received = try ReceivedEvent(body: body, receivedAt: work.now)
+        let (received, body) = try stored(event, of: user, entry, work)
         try await events.events.deleteSnapshots(event.store, key, work.sql)
         guard try await events.events.insert(received, body: body, now: work.now, work.sql) else { return }
         _ = try await events.apply(event.id, [user], work)
@@ -73,11 +85,29 @@ struct StoreQuestions: Sendable {
         guard !event.isPromotional, let key = event.transactionKey,
             try await events.events.history(event.store, key, work.sql).isEmpty
         else { return }
-        event.id = "rest:\(user):\(event.store):\(key)"
-        let body = try SnapshotBody.bytes(of: event, user: user, isSandbox: entry.isSandbox)
-        let received = try ReceivedEvent(body: body, receivedAt: work.now)
+        // What had no goods and gave nothing before it gave premium is another event.
+        event.id = "rest:\(user):\(event.store):\(key)" + (event.isAboutSubscription ? ":premium" : "")
+        if event.isAboutSubscription, try await hasLifetime(event, user, work) { return }
+        let (received, body) = try stored(event, of: user, entry, work)
         guard try await events.events.insert(received, body: body, now: work.now, work.sql) else { return }
         _ = try await events.apply(event.id, [user], work)
+    }
+
+    /// As an event that was received.
+    private func stored(_ event: StoreEvent, of user: UserID, _ entry: StoreSnapshot.Subscription, _ work: UnitOfWork) throws
+        -> (ReceivedEvent, [UInt8])
+    {
+        let premium = events.premium
+        let body = try SnapshotBody.bytes(of: event, user: user, isSandbox: entry.isSandbox, premium: premium)
+        return (try ReceivedEvent(body: body, receivedAt: work.now, premium: premium), body)
+    }
+
+    /// Whether the webhook has brought it already, under its original transaction.
+    private func hasLifetime(_ event: StoreEvent, _ user: UserID, _ work: UnitOfWork) async throws -> Bool {
+        try await SubscriptionRepository.all(of: user, work.sql).contains { known in
+            known.store == event.store && known.state.product == event.product && known.state.givesPremium
+                && known.state.grants(at: work.now)
+        }
     }
 
     /// REST does not name the original transaction: it is found by the transaction, or else by user, store and product.
@@ -94,10 +124,35 @@ struct StoreQuestions: Sendable {
     }
 }
 
+extension StoreSnapshot {
+    /// Of what both customers have of one product in one store, what lasts longer counts: the other one is over.
+    fileprivate mutating func add(_ other: StoreSnapshot) {
+        at = [at, other.at].compactMap { $0 }.max()
+        for entry in other.subscriptions {
+            let place = subscriptions.firstIndex { $0.isOfProduct(of: entry) }
+            if let place {
+                if subscriptions[place].end < entry.end { subscriptions[place] = entry }
+            } else {
+                subscriptions.append(entry)
+            }
+        }
+        packs += other.packs
+    }
+}
+
+extension StoreSnapshot.Subscription {
+    fileprivate var end: Instant { event.expiresAt ?? Instant.writable.upperBound }
+
+    fileprivate func isOfProduct(of other: Self) -> Bool {
+        event.store == other.event.store && event.product == other.event.product
+    }
+}
+
 extension SubscriptionState {
     /// Whether REST says the same as what is known; names of products may lack Google's base plan there.
     fileprivate func isAsGood(as known: SubscriptionState) -> Bool {
-        accessUntil == known.accessUntil && isUnsubscribed == known.isUnsubscribed && hasBillingIssue == known.hasBillingIssue
+        accessUntil == known.accessUntil && givesPremium == known.givesPremium && isUnsubscribed == known.isUnsubscribed
+            && hasBillingIssue == known.hasBillingIssue
             && periodType == known.periodType && StoreEvent.isSame(product, known.product)
     }
 }

@@ -3,6 +3,16 @@ internal import BillingDomain
 internal import Kernel
 internal import StreaksAPI
 
+extension StoredItem {
+    /// How many a user may buy in `limitDays`; nil without a limit.
+    ///
+    /// - Parameter checks: what `streaks` says of the goods.
+    func most(_ checks: [String: GoodCheck]) -> Int64? {
+        let streaks = goods.compactMap { checks[$0.good]?.streaks }.min()
+        return limitCount.map { Catalogue.most($0, isPerStreak: isPerStreak, streaks: streaks) }
+    }
+}
+
 extension CatalogItem {
     /// An item as a user sees it.
     ///
@@ -29,7 +39,8 @@ extension CatalogItem {
             remaining: remaining,
             availableUntil: item.validUntil,
             refused: item.coins == nil ? nil : item.goods.lazy.compactMap { checks[$0.good]?.refused }.first,
-            needsPremium: item.needsPremium
+            needsPremium: item.needsPremium,
+            perkTexts: item.perks.compactMap { Perk(rawValue: $0) }.map { CatalogPerk(perk: $0.rawValue, text: $0.text) }
         )
     }
 }

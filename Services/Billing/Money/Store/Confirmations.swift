@@ -25,7 +25,7 @@ struct Confirmations: Sendable {
         _ = try await questions.events.applyDue(now: questions.work.now())
         guard try await !repository.isKnown(claim.transaction), questions.client.isOn else { return }
         // A store that cannot be asked is like one that does not know it yet: the client tries again.
-        guard let snapshot = try? await questions.client.subscriber(claim.user) else { return }
+        guard let snapshot = try? await questions.ask(about: claim.user) else { return }
         try await questions.work.run(context) { [questions] work in try await questions.apply(snapshot, of: claim.user, work) }
     }
 

@@ -9,6 +9,7 @@ struct Packs: Sendable {
     let events: StoreEventRepository
     let catalog: CatalogRepository
     let purchases: Purchases
+    let premium: PremiumEntitlement
     let logger: Logger
 
     /// All that is known of a transaction.
@@ -22,7 +23,7 @@ struct Packs: Sendable {
 
     private func history(_ store: String, _ key: String, _ work: UnitOfWork) async throws -> History {
         let stored = try await events.history(store, key, work.sql)
-        let received = try stored.map { try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt) }
+        let received = try stored.map { try ReceivedEvent(body: $0.body, receivedAt: $0.receivedAt, premium: premium) }
         let pairs = zip(stored, received).map { (stored: $0, event: $1.event) }
         return History(events: received, owner: try await Owners.owner(pairs, work.sql))
     }
@@ -67,9 +68,9 @@ struct Packs: Sendable {
         if let purchase = try await purchases.repository.lock(store, key, work.sql) {
             return try await bring(purchase, to: history, work)
         }
-        guard history.isWanted, let bought = history.events.first(where: { $0.event.kind == .nonRenewingPurchase }) else {
-            return nil
-        }
+        guard history.isWanted,
+            let bought = history.events.first(where: { $0.event.isAboutPack && $0.event.kind == .nonRenewingPurchase })
+        else { return nil }
         guard let product = bought.event.product, let item = try await catalog.find(product: product, work.sql),
             !item.goods.isEmpty
         else {

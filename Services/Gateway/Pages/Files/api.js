@@ -1,12 +1,12 @@
 // The API as the pages use it: sign-in that refreshes itself, keys that make repeats safe, live events that resume.
-import { random, zone } from "/pages/page.js";
+import { isAboutToken, random, zone } from "/pages/page.js";
 
 /// What the API answered instead of success.
 export class Refusal extends Error {
     constructor(status, error) {
         super(error?.message ?? `The server answered ${status}.`);
         this.status = status;
-        this.code = error?.code ?? "";
+        this.code = error?.reason ?? error?.code ?? "";
         this.details = error?.details ?? [];
     }
 }
@@ -113,7 +113,7 @@ export class Person {
             access: tokens.access_token,
             refresh: tokens.refresh_token,
             until: clock.now() + tokens.expires_in * 1000,
-            refreshUntil: clock.now() + 6 * 86400000,
+            refreshUntil: clock.now() + 59 * 86400000,
         };
         sessionStorage.setItem(`streaksnap.${this.record.username}`, JSON.stringify(this.session));
     }
@@ -150,7 +150,7 @@ export class Person {
         try {
             return await send(method, path, { token: await this.token(), ...content });
         } catch (error) {
-            if (error.status !== 401) throw error;
+            if (!isAboutToken(error)) throw error;
             await clock.read();
             if (this.session) this.session.until = 0;
             return send(method, path, { token: await this.token(), ...content });

@@ -1,5 +1,5 @@
 // What the screens of the console share: the session, calls, words for times, lists that go on, questions before a change.
-import { h, random } from "/pages/page.js";
+import { h, isAboutToken, random } from "/pages/page.js";
 
 /// What the API answered instead of success.
 export class Refusal extends Error {
@@ -7,7 +7,7 @@ export class Refusal extends Error {
         const details = (error?.details ?? []).map((one) => [one.field, one.message].filter(Boolean).join(": ")).filter(Boolean);
         super([error?.message ?? `The server answered ${status}.`, ...details].join(" "));
         this.status = status;
-        this.code = error?.code ?? "";
+        this.code = error?.reason ?? error?.code ?? "";
     }
 }
 
@@ -81,7 +81,7 @@ export async function ask(method, path, body) {
         return await send(method, path, body, token);
     } catch (error) {
         if (error.code === "SECOND_FACTOR_ENROLMENT_REQUIRED") listeners.enrol();
-        if (error.status !== 401 || !session) throw error;
+        if (!isAboutToken(error) || !session) throw error;
     }
     try {
         // Requests that need new tokens at once wait for the same ones.

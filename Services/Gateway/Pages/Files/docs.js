@@ -121,7 +121,7 @@ function start() {
         h(
             "div",
             { class: "cards" },
-            step("Sign in", h("p", {}, "Register or log in, then send the access token in ", h("code", {}, "Authorization: Bearer …"), ". It is valid for 15 minutes; the refresh token gives a new pair, once."), link("authRegister"), link("authLogin"), link("authRefresh")),
+            step("Sign in", h("p", {}, "Register or log in, then send the access token in ", h("code", {}, "Authorization: Bearer …"), ". It is valid for 15 minutes; the refresh token gives a new pair, once; after a lost answer send the same one again."), link("authRegister"), link("authLogin"), link("authRefresh")),
             step("Repeat safely", h("p", {}, "Send an ", h("code", {}, "Idempotency-Key"), " with every change. After a lost answer the same request with the same key gets the first answer, for 24 hours."), link("mediaUploadSnap")),
             step("Page through lists", h("p", {}, "A list has ", h("code", {}, "meta.next_cursor"), "; send it as ", h("code", {}, "cursor"), ". At the end it is ", h("code", {}, "null"), "."), link("notificationsList"), link("mediaListPosts")),
             step("Stay up to date", h("p", {}, "One stream of events says what changed. After a reconnect with ", h("code", {}, "Last-Event-ID"), " nothing is missing."), link("notificationsWatch")),
@@ -156,8 +156,9 @@ function changes() {
 }
 
 function allErrors() {
+    const objects = reference.operations.filter((operation) => operation.hasObjectDetails);
     const used = new Set(reference.operations.flatMap((operation) => operation.codes));
-    return h("article", {}, h("h1", { id: "title", tabindex: "-1" }, "Errors"), h("p", { class: "lead" }, "Every ", h("code", {}, "error.code"), ", and what it means. New ones may come: treat those that you do not know by their status."), errorList(reference, Object.keys(reference.errors).filter((code) => used.has(code))));
+    return h("article", {}, h("h1", { id: "title", tabindex: "-1" }, "Errors"), h("p", { class: "lead" }, "Every ", h("code", {}, "error.code"), ", and what it means. New ones may come: treat those that you do not know by their status."), objects.length > 0 && h("p", {}, "Act on ", h("code", {}, "error.reason"), ": it is the same on every route. Where ", h("code", {}, "error.details"), " is an object, as published, and not a list:"), objects.map((operation) => link(operation.id)), errorList(reference, Object.keys(reference.errors).filter((code) => used.has(code))));
 }
 
 function show(isFirst) {

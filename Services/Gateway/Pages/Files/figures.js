@@ -2,8 +2,9 @@
 import { ask, choice, failure, field, input, query, words } from "/pages/console.js";
 import { h } from "/pages/page.js";
 
-const types = ["check_in", "daily_snap", "recipe_creation", "challenge_completion", "social_share", "healthy_eating", "team"];
-const measures = ["active", "started", "extended", "broken", "restored", "freezes_used", "running"];
+const types = ["mutual", "check_in", "daily_snap", "recipe_creation", "challenge_completion", "social_share", "healthy_eating", "team"];
+// `people` is about all types together: who did anything that counts for the date.
+const measures = ["active", "started", "extended", "broken", "restored", "freezes_used", "tokens_used", "cards_shared", "running", "average_streak", "share_at_7", "people"];
 
 export function figures({ type = "check_in", measure = "active", from = "", to = "" }) {
     const form = h("form", { class: "search", onsubmit: (event) => { event.preventDefault(); location.hash = query("figures", Object.fromEntries(new FormData(form))); } },
@@ -29,7 +30,8 @@ function* dates(from, to) {
 }
 
 function chart(data, measure, type) {
-    const found = Object.fromEntries(data.days.map((day) => [day.date, day[measure]]));
+    const isOfAll = measure === "people";
+    const found = Object.fromEntries((isOfAll ? data.daily_actives : data.days).map((day) => [day.date, day[measure]]));
     const values = [...dates(data.from, data.to)].map((date) => ({ date, value: found[date] ?? 0 }));
     const most = Math.max(1, ...values.map((one) => one.value));
     const [width, height, step] = [900, 240, 900 / values.length];
@@ -40,7 +42,7 @@ function chart(data, measure, type) {
     });
     const lines = [0, 0.5, 1].map((part) => draw("line", { class: "line", x1: 0, x2: width, y1: height - part * (height - 20), y2: height - part * (height - 20) }));
     const sum = values.reduce((total, one) => total + one.value, 0);
-    const text = `${words(type)}, ${words(measure)}: ${data.from} to ${data.to}, at most ${most === 1 && sum === 0 ? 0 : most} on a date`;
+    const text = `${isOfAll ? "all types" : words(type)}, ${words(measure)}: ${data.from} to ${data.to}, at most ${most === 1 && sum === 0 ? 0 : most} on a date`;
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, class: "chart", preserveAspectRatio: "none" }, ...lines, ...bars);
     const rows = values.filter((one) => one.value > 0).reverse().map(({ date, value }) => h("tr", {}, h("td", {}, date), h("td", { class: "number" }, value)));
     return h("figure", { class: "card" }, h("figcaption", {}, text), svg,

@@ -43,7 +43,7 @@ export function view(reference, operation, tryOut) {
         "article",
         { class: "operation", "aria-labelledby": "title" },
         h("p", { class: "crumb quiet" }, operation.tag, operation.isDeprecated && h("span", { class: "tag warn" }, "for older clients")),
-        h("h1", { id: "title", tabindex: "-1" }, operation.summary.replace(/\s*\((?:[A-Z]{2}-\d+(?:,\s*)?(?:to\s)?)+\)/g, "")),
+        h("h1", { id: "title", tabindex: "-1" }, operation.summary),
         h("p", { class: "route" }, verb(operation.method), h("code", {}, breakable(operation.path))),
         h("p", { class: "who" }, h("span", { class: "tag" }, operation.who), operation.parameters.some((parameter) => parameter.name === "Idempotency-Key") && h("span", { class: "tag" }, "safe to repeat with a key")),
         h("div", { class: "text" }, paragraphs(operation.description)),
@@ -86,6 +86,10 @@ function reply(reference, operation) {
         "Reply",
         h("p", { class: "quiet" }, "Status ", h("code", {}, operation.status ?? "200"), types.length > 0 && [" · ", types.map((type) => h("code", {}, type))]),
         fields.length > 0 && table(fields, { isReply: true }),
+        operation.events.map((event) => {
+            const data = reference.fields(event.data);
+            return [h("h3", {}, "Event ", h("code", {}, event.name)), event.text && h("p", {}, prose(event.text.replaceAll("\n", " "))), data.length > 0 && table(data, { isReply: true })];
+        }),
     );
 }
 
@@ -119,6 +123,7 @@ function errors(reference, operation) {
     const common = operation.codes.filter((code) => reference.common.has(code));
     return section(
         "Errors",
+        operation.hasObjectDetails && h("p", {}, prose("As published: `error.details` is an object of fields and their messages, not a list, and the code of each 401 is `UNAUTHORIZED`. `error.reason` is the same word as on every other route.")),
         own.length > 0 ? errorList(reference, own) : h("p", { class: "quiet" }, "None of its own."),
         common.length > 0 && h("details", { class: "more" }, h("summary", {}, `${common.length} that nearly every route may answer`), errorList(reference, common)),
     );
@@ -189,7 +194,8 @@ const form = (fields) => Object.entries(fields).map(([name, value]) => `${name}:
 
 function failure(operation) {
     const code = operation.codes.find((known) => !["DEADLINE_EXCEEDED", "INTERNAL"].includes(known)) ?? "UNAVAILABLE";
-    return { success: false, error: { code, message: "One sentence that is safe to show.", details: [] }, meta: { request_id: "01900000-0000-7000-8000-77e85598b6ba" } };
+    const details = operation.hasObjectDetails ? {} : [];
+    return { success: false, error: { code, reason: code, message: "One sentence that is safe to show.", details }, meta: { request_id: "01900000-0000-7000-8000-77e85598b6ba" } };
 }
 
 export { example, needsToken };

@@ -15,6 +15,12 @@ export function h(tag, props = {}, ...children) {
     return element;
 }
 
+/// Reasons of a 401 (`error.reason`) for which new tokens are worth asking for.
+const tokenReasons = new Set(["TOKEN_EXPIRED", "INVALID_TOKEN", "SESSION_REVOKED", "AUTHENTICATION_REQUIRED", "UNAUTHENTICATED"]);
+
+/// Whether a refusal of the API is about the access token, not about what was asked for.
+export const isAboutToken = (refusal) => refusal.status === 401 && tokenReasons.has(refusal.code);
+
 const drawings = {
     flame: "M12 2c.6 3.2-.6 4.9-2.2 6.7C8 10.700 6 12.800 6 15.800 6 19.300 8.700 22 12 22s6-2.700 6-6.200c0-2.300-1-4.300-2.200-5.800-.2 1.400-.8 2.400-1.800 3C14.500 9 14.200 4.800 12 2z",
     check: "M5 13l4.500 4.500L19 7.500",

@@ -53,8 +53,18 @@ export class Reference {
             reply: replies["application/json"]?.schema ?? null,
             replyExample: replies["application/json"]?.example,
             isStream: "text/event-stream" in replies,
-            codes: failure ? this.resolve(failure).properties.error.properties.code.enum : [],
+            events: this.events(replies["text/event-stream"]?.["x-event-schema"]),
+            hasObjectDetails: failure ? this.resolve(this.resolve(failure).properties.error).properties.details.type === "object" : false,
+            codes: raw["x-error-codes"] ?? [],
         };
+    }
+
+    /// The kinds of events of a stream: name, words, and the schema of the data.
+    events(schema) {
+        return (schema ? this.resolve(schema).oneOf : []).map((kind) => {
+            const { description, properties } = this.resolve(kind);
+            return { name: properties.event.enum[0], text: description ?? "", data: properties.data };
+        });
     }
 
     /// What a reference stands for, with what stands beside it.
@@ -112,9 +122,11 @@ export class Reference {
             else if (least !== undefined) rules.push(`at least ${count(least)}`);
         };
         between(field.minimum, field.maximum, "", "");
-        between(field.minLength, field.maxLength, " character", " characters");
+        // As a person counts them, where that is the rule: the schema itself counts code points.
+        const most = (one) => one["x-max-characters"] ?? one.maxLength;
+        between(field.minLength, most(field), " character", " characters");
         between(field.minItems, field.maxItems, " entry", " entries");
-        if (items) between(items.minLength, items.maxLength, " character each", " characters each");
+        if (items) between(items.minLength, most(items), " character each", " characters each");
         const pattern = field.pattern ?? items?.pattern;
         // The long ones are for generators of clients: the text of the field says the same.
         if (pattern && pattern.length <= 60) rules.push(`matches \`${pattern}\``);

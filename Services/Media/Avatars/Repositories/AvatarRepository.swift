@@ -52,6 +52,21 @@ struct AvatarRepository: Sendable {
         return version
     }
 
+    /// The picture that a user shows; nil when there is none.
+    func shown(of user: UserID) async throws -> Avatar? { try await shown(of: user, database) }
+
+    private func shown(of user: UserID, _ sql: some QueryExecutor) async throws -> Avatar? {
+        try await sql.query("SELECT id FROM avatar WHERE user_id = \(user) AND state = 1").first.map {
+            Avatar(id: try $0.decode(as: OperationID.self), user: user)
+        }
+    }
+
+    /// The same, and none other is shown until the transaction ends.
+    func lockShown(of user: UserID, _ sql: Transaction) async throws -> Avatar? {
+        _ = try await sql.query("SELECT version FROM avatar_owner WHERE user_id = \(user) FOR UPDATE")
+        return try await shown(of: user, sql)
+    }
+
     /// Gives up a picture that was never shown.
     func giveUp(_ avatar: Avatar, now: Instant) async throws {
         _ = try await database.execute("UPDATE avatar SET state = 2, due_at = \(now) WHERE id = \(avatar.id) AND state = 0")

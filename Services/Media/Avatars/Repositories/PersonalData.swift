@@ -8,6 +8,7 @@ extension PersonalData {
         PersonalTable(
             "avatar",
             users: ["user_id": .delete],
+            growth: .bounded("the one that is shown, and replaced ones for an hour"),
             references: ["id"],
             exports: [
                 PersonalExport(
@@ -24,6 +25,6 @@ extension PersonalData {
                 ) { "user_id = \($0) AND state = 1" }
             ]
         ),
-        PersonalTable("avatar_owner", users: ["user_id": .delete]),
+        PersonalTable("avatar_owner", users: ["user_id": .delete], growth: .perUser),
     ])
 }

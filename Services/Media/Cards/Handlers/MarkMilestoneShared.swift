@@ -20,12 +20,19 @@ struct MarkMilestoneShared: MutationHandler {
             completedBy: { try await published($0, by: user, context) },
             { work in
                 let id = request.milestoneID
-                guard try await CardRepository.share(id, by: user, on: request.platform, at: work.now, work.sql) else {
+                guard let streak = try await CardRepository.share(id, by: user, on: request.platform, at: work.now, work.sql)
+                else {
                     throw ServiceError.notFound("milestone card")
                 }
                 if request.platform != Self.kept {
                     try await work.emit(
-                        CardShared(userID: user, milestoneID: id, platform: request.platform, sharedAt: work.now)
+                        CardShared(
+                            userID: user,
+                            milestoneID: id,
+                            platform: request.platform,
+                            sharedAt: work.now,
+                            streakID: streak
+                        )
                     )
                 }
                 return MarkMilestoneSharedReply(milestoneID: id, platform: request.platform, sharedAt: work.now)

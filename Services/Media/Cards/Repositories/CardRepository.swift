@@ -117,19 +117,21 @@ struct CardRepository: Sendable {
         ) == 1
     }
 
-    /// Notes a share. - Returns: false when the user has no such card.
+    /// Notes a share. - Returns: the streak that the card is about; nil when the user has no such card.
     static func share(_ id: MilestoneCardID, by user: UserID, on platform: String, at now: Instant, _ sql: Transaction)
         async throws
-        -> Bool
+        -> StreakID?
     {
-        try await sql.execute(
+        try await sql.query(
             """
-            INSERT INTO milestone_share (card_id, user_id, platform, shared_at)
-            SELECT id, \(user), \(platform), \(now) FROM milestone_card
-            WHERE id = \(id) AND state = 1 AND \(user) IN (first_user, second_user)
-            ON CONFLICT (card_id, user_id, platform) DO UPDATE SET shared_at = excluded.shared_at
+            WITH card AS (SELECT id, streak_id FROM milestone_card
+                    WHERE id = \(id) AND state = 1 AND \(user) IN (first_user, second_user)),
+                noted AS (INSERT INTO milestone_share (card_id, user_id, platform, shared_at)
+                    SELECT id, \(user), \(platform), \(now) FROM card
+                    ON CONFLICT (card_id, user_id, platform) DO UPDATE SET shared_at = excluded.shared_at)
+            SELECT streak_id FROM card
             """
-        ) == 1
+        ).first?.decode(as: StreakID.self)
     }
 
     /// A block withdraws every card of the two, for both: an unblock restores nothing (SO-7).

@@ -10,6 +10,7 @@ extension PersonalData {
         PersonalTable(
             "milestone_share",
             users: ["user_id": .delete],
+            growth: .bounded("one for each card and each of five platforms"),
             references: ["card_id"],
             exports: [
                 PersonalExport("milestone_shares", [.value("milestone_id", "card_id"), "platform", "shared_at"]) {
@@ -22,6 +23,7 @@ extension PersonalData {
             users: [
                 "first_user": removedCard, "second_user": removedCard, "withdrawn_by": .erased(by: "the job `removed_cards`"),
             ],
+            growth: .bounded("one for each milestone that was reached, in each of four styles"),
             references: ["id", "streak_id", "circle_id"],
             exports: [card]
         ),

@@ -70,6 +70,13 @@ package struct BlobCheckRepository: Sendable {
         return (Set(rows.filter(\.1).map(\.0)), Set(rows.filter(\.2).map(\.0)))
     }
 
+    /// The pictures of these people that are closed, or are being opened.
+    package func closedPictures(of users: [UserID]) async throws -> [String] {
+        try await database.query("SELECT key FROM closed_picture WHERE user_id = ANY(\(users))").map {
+            try $0.decode(as: String.self)
+        }
+    }
+
     /// People who are withheld and for whom nothing is to be done any more, in the order of ids.
     package func withheld(after user: UserID, limit: Int) async throws -> [UserID] {
         try await database.query(

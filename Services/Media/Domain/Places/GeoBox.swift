@@ -36,7 +36,8 @@ public struct GeoBox: Hashable, Sendable {
         self.init(checkedSouth: south, west: west, north: north, east: east)
     }
 
-    /// A box from the text `west,south,east,north`, the order of GeoJSON.
+    /// A box from the text `west,south,east,north`, the order of GeoJSON. Longitudes may lie beyond ±180, as maps send them that were moved
+    /// around the earth; an east that is 360 or more above the west means all longitudes.
     ///
     /// - Parameter field: the field of the request that has the text.
     /// - Throws: `VALIDATION_ERROR` naming `field`.
@@ -49,8 +50,18 @@ public struct GeoBox: Hashable, Sendable {
         guard parts.count == 4, edges.count == 4 else {
             throw .validation(field: field, "must be four numbers: west,south,east,north")
         }
+        let (west, east) = (edges[0], edges[2])
+        for (name, edge) in [("west", west), ("east", east)] where !edge.isFinite {
+            throw .validation(field: field, "\(name) must be a number of degrees")
+        }
+        let isWorld = east - west >= 360
         do {
-            try self.init(south: edges[1], west: edges[0], north: edges[3], east: edges[2])
+            try self.init(
+                south: edges[1],
+                west: isWorld ? -180 : Coordinate.wrapped(west),
+                north: edges[3],
+                east: isWorld ? 180 : Coordinate.wrapped(east)
+            )
         } catch {
             throw .validation(error.details.map { .init(field: field, message: "\($0.field) \($0.message)") })
         }

@@ -8,6 +8,7 @@ extension PersonalData {
         PersonalTable(
             "habit_photo",
             users: ["user_id": .delete],
+            growth: .bounded("one for each date of a habit that has a completion; replaced ones for an hour"),
             references: ["id", "habit_id"],
             exports: [
                 PersonalExport(

@@ -2,6 +2,7 @@ internal import Bus
 internal import Kernel
 internal import MediaAPI
 internal import MediaCore
+internal import MediaDomain
 internal import ServiceRuntime
 
 /// Posts a photo or video with its position (PL-1, AU-9). It is decoded before anything is shown: of a refused file nothing is kept.
@@ -25,9 +26,7 @@ struct CreatePost: MutationHandler {
         -> Once<CreatePostReply>
     {
         guard request.photo != nil || request.video != nil else {
-            guard let upload = request.uploadID else {
-                throw ServiceError.validation(field: "photo", "is required, or video, or upload_id")
-            }
+            guard let upload = request.uploadID else { throw ServiceError.internal }
             try await terms.requireAccepted(by: user, context)
             return try await posts.create(request, of: upload, by: user, context)
         }
@@ -37,6 +36,18 @@ struct CreatePost: MutationHandler {
             }
             try await terms.requireAccepted(by: user, context)
             return try await posts.create(request, from: incoming, by: user, context)
+        }
+    }
+
+    /// What is wrong whatever the file is.
+    func problems(of request: CreatePostRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems {
+            var check = FieldCheck()
+            let hasFile = request.photo != nil || request.video != nil || request.uploadID != nil
+            check.require(hasFile, "photo", "is required, or video, or upload_id")
+            _ = try check.take { try PlaceText.caption(request.caption ?? "", field: "caption") }
+            _ = try check.take { try Coordinate(latitude: request.latitude, longitude: request.longitude) }
+            try check.finish()
         }
     }
 }

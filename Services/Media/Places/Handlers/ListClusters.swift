@@ -34,6 +34,10 @@ struct ListClusters: QueryHandler {
 }
 
 extension ListClusters {
+    func problems(of request: ListClustersRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try GeoBox(parsing: request.bbox, field: "bbox") }
+    }
+
     /// The singles' posts, those with the best scores.
     private func posts(of shown: [PlaceCluster], in box: GeoBox, zoom: Double, for reader: UserID?) async throws -> [ShownPost] {
         // Every post of the box is a single.

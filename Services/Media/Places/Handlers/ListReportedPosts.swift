@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import Bus
 internal import Kernel
 internal import MediaAPI
@@ -9,6 +10,6 @@ struct ListReportedPosts: QueryHandler {
 
     func handle(_ request: ListReportedPostsRequest, _ context: CallContext) async throws -> ListReportedPostsReply {
         let found = try await posts.all(request.postIDs)
-        return ListReportedPostsReply(posts: try await views.views(found, for: nil, context))
+        return ListReportedPostsReply(posts: try await views.views(found, for: nil, viewer: .moderators, context))
     }
 }

@@ -13,4 +13,8 @@ struct PresignPost: MutationHandler {
         try await terms.requireAccepted(by: user, context)
         return try await uploads.announce(request, by: user, context)
     }
+
+    func problems(of request: PresignPostRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try PresignedUploads.file(request) }
+    }
 }

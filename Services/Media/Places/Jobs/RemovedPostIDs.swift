@@ -7,8 +7,8 @@ struct RemovedPostIDs: Sendable {
     let posts: PostRepository
 
     var job: Job {
-        Job("removed_post_ids", every: .seconds(600)) { [posts] _ in
-            try await posts.forgetRemoved(before: SystemClock.now() - Self.age, limit: 500)
+        Job("removed_post_ids", every: .seconds(600)) { [posts] now in
+            try await posts.forgetRemoved(before: now - Self.age, limit: 500)
         }
     }
 }

@@ -12,15 +12,15 @@ struct RemovedPosts: Sendable {
     let blobs: any BlobStore
 
     var job: Job {
-        Job("removed_posts", every: .seconds(2)) { [posts, blobs] _ in
-            // Due times run on the machine's clock, as leases do.
-            let now = SystemClock.now()
-            let due = try await posts.lockDue(now: now, until: now + Self.lease, limit: Self.batch)
+        Job("removed_posts", every: .seconds(2)) { [posts, blobs] now in
+            // Due times run on the machine's clock, as leases do; how long the id of a removed post is kept, on the product's.
+            let machine = SystemClock.now()
+            let due = try await posts.lockDue(now: machine, until: machine + Self.lease, limit: Self.batch)
             for post in due {
                 for key in try post.all { try await blobs.delete(key) }
             }
             for (author, removed) in Dictionary(grouping: due, by: \.user) {
-                try await posts.delete(removed.map(\.id), of: author)
+                try await posts.delete(removed.map(\.id), of: author, now: now)
             }
             return due.count
         }

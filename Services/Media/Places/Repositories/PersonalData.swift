@@ -8,14 +8,47 @@ extension PersonalData {
     /// Posts, votes and cities. The erasure deletes rows, and a trigger subtracts the votes; the job `photo_owners` deletes the blobs.
     static let places = PersonalData(
         [
-            PersonalTable("place_report", users: ["user_id": .delete], references: ["post_id"]),
-            PersonalTable("place_vote", users: ["user_id": .delete], references: ["post_id"], exports: [vote]),
-            PersonalTable("place_post_text", users: ["user_id": .delete], references: ["post_id"]),
-            PersonalTable("place_post", users: ["user_id": .delete], references: ["id", "upload_id"], exports: [post]),
-            PersonalTable("place_upload", users: ["user_id": .delete], references: ["id", "post_id"], exports: [upload]),
-            PersonalTable("place_removed_post", users: ["user_id": .delete], references: ["id"]),
-            PersonalTable("place_city", users: ["user_id": .delete], exports: [city]),
-            PersonalTable("place_favorite_city", users: ["user_id": .delete], exports: [favorite]),
+            PersonalTable(
+                "place_report",
+                users: ["user_id": .delete],
+                growth: .bounded("one for each report of a post, of which social's quota allows so many"),
+                references: ["post_id"]
+            ),
+            PersonalTable(
+                "place_vote",
+                users: ["user_id": .delete],
+                growth: .quota(.votes),
+                references: ["post_id"],
+                exports: [vote]
+            ),
+            PersonalTable(
+                "place_post_text",
+                users: ["user_id": .delete],
+                growth: .bounded("one for each post"),
+                references: ["post_id"]
+            ),
+            PersonalTable(
+                "place_post",
+                users: ["user_id": .delete],
+                growth: .quota(.posts),
+                references: ["id", "upload_id"],
+                exports: [post]
+            ),
+            PersonalTable(
+                "place_upload",
+                users: ["user_id": .delete],
+                growth: .bounded("10 that are not used; for a day"),
+                references: ["id", "post_id"],
+                exports: [upload]
+            ),
+            PersonalTable(
+                "place_removed_post",
+                users: ["user_id": .delete],
+                growth: .bounded("one for each removed post; for 30 days"),
+                references: ["id"]
+            ),
+            PersonalTable("place_city", users: ["user_id": .delete], growth: .bounded("the newest 10"), exports: [city]),
+            PersonalTable("place_favorite_city", users: ["user_id": .delete], growth: .perUser, exports: [favorite]),
         ],
         impersonal: [
             "place_vote_tally": "how many votes a post has more or fewer, not whose",
@@ -71,4 +104,22 @@ extension PersonalData {
     private static let city = PersonalExport("saved_cities", ["name", "latitude", "longitude"]) { "user_id = \($0)" }
 
     private static let favorite = PersonalExport("favorite_city", ["name", "latitude", "longitude"]) { "user_id = \($0)" }
+}
+
+extension Quota {
+    /// A caption of 500 characters has at most 6,400 bytes.
+    static let posts = Quota(
+        "place_post",
+        rows: 20_000,
+        rowBytes: 7_000,
+        what: "posts",
+        remedy: "Delete posts that you do not need any more; they make room a few minutes later."
+    )
+    static let votes = Quota(
+        "place_vote",
+        rows: 200_000,
+        rowBytes: 100,
+        what: "votes",
+        remedy: "Take back votes that you do not need any more."
+    )
 }

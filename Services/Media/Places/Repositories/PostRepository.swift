@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import MediaCore
 internal import MediaDomain
 internal import Replicas
 
@@ -168,18 +169,23 @@ struct PostRepository: Sendable {
     }
 
     /// Deletes the rows of an author's posts whose blobs are deleted, with their votes; of those that were removed the id is kept.
-    func delete(_ ids: [PostID], of author: UserID) async throws {
+    func delete(_ ids: [PostID], of author: UserID, now: Instant) async throws {
         guard !ids.isEmpty else { return }
         try await database.transaction { sql in
             try sql.enqueue(
                 """
                 INSERT INTO place_removed_post (id, user_id, removed_at)
-                SELECT id, user_id, clock_timestamp() FROM place_post WHERE id = ANY(\(ids)) AND state = 3 ON CONFLICT DO NOTHING
+                SELECT id, user_id, \(now)::timestamptz FROM place_post WHERE id = ANY(\(ids)) AND state = 3 ON CONFLICT DO NOTHING
                 """
             )
             // A vote that found its post just before it was removed is committed before these are deleted.
             try sql.enqueue(VoteRepository.lockVoters(onPostsOf: author))
             try sql.enqueue("DELETE FROM place_vote WHERE post_id = ANY(\(ids))")
+            try await ClosedPictureRepository.reopen(
+                ids.map { PostBlobKeys(user: author, id: $0).displayText },
+                of: author,
+                sql
+            )
             _ = try await sql.execute("DELETE FROM place_post WHERE id = ANY(\(ids)) AND state IN (2, 3)")
         }
     }

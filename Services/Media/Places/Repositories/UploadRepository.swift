@@ -30,7 +30,7 @@ struct UploadRepository: Sendable {
 
     /// Records a file that a user will send.
     ///
-    /// - Returns: false when the user has `most` that are not used yet.
+    /// - Returns: false when the user has `most` that are not used yet and whose day is not over.
     static func announce(_ upload: AnnouncedUpload, most: Int, now: Instant, _ sql: Transaction) async throws -> Bool {
         // Two at once would see one too few.
         try await sql.lock(named: "uploads of \(upload.user)")
@@ -39,7 +39,7 @@ struct UploadRepository: Sendable {
             INSERT INTO place_upload (id, user_id, size, content_type, sha256, post_id, due_at)
             SELECT \(upload.id), \(upload.user), \(upload.size), \(upload.contentType), \(upload.sha256), \(upload.post),
                 \(now + kept)
-            WHERE (SELECT count(*) FROM place_upload WHERE user_id = \(upload.user) AND NOT is_used) < \(most)
+            WHERE (SELECT count(*) FROM place_upload WHERE user_id = \(upload.user) AND NOT is_used AND due_at > \(now)) < \(most)
             """
         ) == 1
     }

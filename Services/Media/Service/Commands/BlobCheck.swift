@@ -67,6 +67,11 @@ struct BlobCheck: Sendable {
             return segments.indices.contains(number) ? segments[number] : nil
         }
         if folder == "hidden" { return try await needlesslyHidden(keys) }
+        if folder == "closed" {
+            let people = keys.compactMap { segment(1, $0).flatMap { UserID(String($0)) } }
+            let closed = Set(try await repository.closedPictures(of: people).compactMap { try BlobKey($0).closing })
+            return keys.filter { !closed.contains($0) }
+        }
         let (changing, withheld) = try await repository.owners(keys.compactMap { segment(1, $0).flatMap { UserID(String($0)) } })
         func isOf(_ people: Set<UserID>, _ key: BlobKey) -> Bool {
             segment(1, key).flatMap { UserID(String($0)) }.map(people.contains) ?? false

@@ -23,12 +23,14 @@ struct GetFeed: QueryHandler {
                 streakID: asked.id,
                 friend: streak.friend,
                 currentCount: streak.currentCount,
-                yourTurn: snaps.yours == nil,
-                waitingOnFriend: snaps.friends == nil && !snaps.isLocked,
+                yourTurn: snaps.yours == nil && !snaps.isYoursDeleted,
+                waitingOnFriend: snaps.friends == nil && !snaps.isLocked && !snaps.isFriendsDeleted,
                 locked: snaps.isLocked,
                 friendSnap: try snaps.friends.map { try views.view($0, for: user) },
                 yourSnap: try snaps.yours.map { try views.view($0, for: user) },
-                deadlineAt: streak.deadlineAt
+                deadlineAt: streak.deadlineAt,
+                yourSnapDeleted: snaps.isYoursDeleted,
+                friendSnapDeleted: snaps.isFriendsDeleted
             )
             items.append((item, snaps.capturedAt ?? .epoch))
         }

@@ -32,12 +32,14 @@ struct GetSnapHistory: QueryHandler {
         let days = try shown.map { shared in
             let isLocked =
                 shared.friends != nil
-                && MutualReveal.isLocked(shared.date, youPosted: shared.own != nil, openFrom: openFrom)
+                && MutualReveal.isLocked(shared.date, youPosted: shared.own != nil || shared.isOwnDeleted, openFrom: openFrom)
             return SnapDay(
                 date: shared.date,
                 yourSnap: try shared.own.map { try views.view($0, for: user) },
                 friendSnap: isLocked ? nil : try shared.friends.map { try views.view($0, for: user) },
-                locked: isLocked
+                locked: isLocked,
+                yourSnapDeleted: shared.isOwnDeleted,
+                friendSnapDeleted: shared.isFriendsDeleted
             )
         }
         return GetSnapHistoryReply(days: days, meta: meta)

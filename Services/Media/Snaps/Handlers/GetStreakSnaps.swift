@@ -17,7 +17,8 @@ struct GetStreakSnaps: QueryHandler {
                 yourDate: request.yourDate,
                 friendDate: request.friendDate,
                 openFrom: request.openFrom,
-                friendNewest: request.friendNewestDate
+                friendNewest: request.friendNewestDate,
+                closedFrom: request.closedFrom
             )
         )
         guard let snaps = try await snaps.today(of: [asked], for: user).first else { throw ServiceError.internal }

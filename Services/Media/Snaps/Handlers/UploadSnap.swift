@@ -30,6 +30,10 @@ struct UploadSnap: MutationHandler {
         }
     }
 
+    func problems(of request: UploadSnapRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try SnapTarget(request.streakIDs) }
+    }
+
     /// Repeats its steps until there is an answer: when the same upload was begun elsewhere, its answer is taken, and everything is asked again
     /// if it came to nothing.
     private func post(
@@ -46,7 +50,8 @@ struct UploadSnap: MutationHandler {
         let requestHash = Self.hash(of: request, photo)
         while context.remaining > .zero {
             if let keyHash, let known = try await operations.repository.find(user: user, keyHash: keyHash) {
-                guard known.operation.requestHash == requestHash else {
+                // The prompt is no part of the hash: releases before this one did not compare it.
+                guard known.operation.requestHash == requestHash, known.operation.promptID ?? "" == request.prompt ?? "" else {
                     throw ServiceError(
                         .invalidArgument,
                         "IDEMPOTENCY_KEY_REUSED",
@@ -61,7 +66,8 @@ struct UploadSnap: MutationHandler {
                     userID: user,
                     streakIDs: target.ids,
                     receivedAt: receivedAt,
-                    capturedAt: request.capturedAt
+                    capturedAt: request.capturedAt,
+                    promptID: request.prompt
                 ),
                 context: context
             )
@@ -121,7 +127,7 @@ struct UploadSnap: MutationHandler {
             claimedDate: plan.authorDate,
             streaks: streaks,
             caption: request.caption,
-            promptID: request.promptID,
+            promptID: request.prompt,
             capturedAt: request.capturedAt,
             receivedAt: receivedAt,
             sha256: Self.bytes(hex: photo.sha256),
@@ -141,6 +147,11 @@ struct UploadSnap: MutationHandler {
         let digits = hex.compactMap(\.hexDigitValue)
         return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
+}
+
+extension UploadSnapRequest {
+    /// An empty field of a form is none.
+    fileprivate var prompt: String? { promptID.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 extension SnapTarget {

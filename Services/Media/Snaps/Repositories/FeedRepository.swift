@@ -13,6 +13,7 @@ struct ShownSnap: Sendable {
     let user: UserID
     let id: SnapID
     let caption: String?
+    let promptID: String?
     let capturedAt: Instant
     let postedAt: Instant
     let isOnTime: Bool
@@ -23,7 +24,7 @@ struct ShownSnap: Sendable {
 
     /// In the order `init` reads them.
     static let columns: Query = """
-        p.id, p.caption, p.captured_at, p.posted_at, p.on_time, p.display_key, p.thumbnail_key, p.width, p.height
+        p.id, p.caption, p.captured_at, p.posted_at, p.on_time, p.display_key, p.thumbnail_key, p.width, p.height, p.prompt_id
         """
 
     /// - Parameter first: where in the row `columns` begin.
@@ -38,6 +39,7 @@ struct ShownSnap: Sendable {
         thumbnailKey = try row.get(at: first + 6)
         width = try row.get(at: first + 7)
         height = try row.get(at: first + 8)
+        promptID = try row.get(at: first + 9)
     }
 }
 
@@ -46,6 +48,8 @@ enum SlotContent: Sendable {
     /// Without a snap, or its author's photos are withheld (PH-6).
     case empty
     case snap(ShownSnap)
+    /// Its author has deleted it: the date stays posted for.
+    case deleted
     /// The reader blocks the slot's person, or is blocked (SO-7).
     case hidden
 }
@@ -55,6 +59,9 @@ struct SharedDate: Sendable {
     let date: CalendarDate
     var own: ShownSnap?
     var friends: ShownSnap?
+    /// Whose snap there was and its author has deleted.
+    var isOwnDeleted = false
+    var isFriendsDeleted = false
 }
 
 extension SnapRepository {
@@ -73,7 +80,7 @@ extension SnapRepository {
                 (EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = slot.person)
                  OR EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = slot.person AND b.blocked = \(reader))),
                 p.id IS NULL OR EXISTS (SELECT FROM photo_owner o WHERE o.user_id = slot.person AND o.is_withheld),
-                \(ShownSnap.columns)
+                p.deleted_at IS NOT NULL, \(ShownSnap.columns)
             FROM unnest(\(slots.map(\.streak)), \(slots.map(\.date)), \(slots.map(\.user)))
                 WITH ORDINALITY AS slot (streak, day, person, place)
             LEFT JOIN streak_snap s ON s.streak_id = slot.streak AND s.on_date = slot.day AND s.user_id = slot.person
@@ -85,7 +92,8 @@ extension SnapRepository {
             if try row.get(at: 1, as: Bool.self) {
                 contents[place] = .hidden
             } else if try !row.get(at: 2, as: Bool.self) {
-                contents[place] = .snap(try ShownSnap(row, at: 3, of: slots[place].user))
+                let isDeleted = try row.get(at: 3, as: Bool.self)
+                contents[place] = isDeleted ? .deleted : .snap(try ShownSnap(row, at: 4, of: slots[place].user))
             }
         }
         return contents
@@ -107,7 +115,7 @@ extension SnapRepository {
         // A date has at most two rows, so these are enough for `limit` whole dates.
         let rows = try await database.query(
             """
-            SELECT s.on_date, s.user_id, \(ShownSnap.columns) FROM streak_snap s JOIN snap p ON p.id = s.snap_id
+            SELECT s.on_date, s.user_id, p.deleted_at IS NOT NULL, \(ShownSnap.columns) FROM streak_snap s JOIN snap p ON p.id = s.snap_id
             WHERE \(Self.isShown(streak, to: reader, with: friend)) \(bound)
             ORDER BY s.on_date DESC LIMIT \(2 * limit)
             """
@@ -116,8 +124,13 @@ extension SnapRepository {
         for row in rows {
             let (date, user) = (try row.get(at: 0, as: CalendarDate.self), try row.get(at: 1, as: UserID.self))
             if dates.last?.date != date { dates.append(SharedDate(date: date)) }
-            let snap = try ShownSnap(row, at: 2, of: user)
-            if user == reader { dates[dates.count - 1].own = snap } else { dates[dates.count - 1].friends = snap }
+            let last = dates.count - 1
+            if try row.get(at: 2, as: Bool.self) {
+                if user == reader { dates[last].isOwnDeleted = true } else { dates[last].isFriendsDeleted = true }
+                continue
+            }
+            let snap = try ShownSnap(row, at: 3, of: user)
+            if user == reader { dates[last].own = snap } else { dates[last].friends = snap }
         }
         return Array(dates.prefix(limit))
     }

@@ -10,10 +10,24 @@ extension PersonalData {
             PersonalTable(
                 "streak_snap",
                 users: ["user_id": .erased(by: "`SnapRepository.hideAll`, by the index on the snap")],
+                growth: .bounded(
+                    "one for each date of a streak: a photo that keeps a streak is never refused for what is stored"
+                ),
                 references: ["streak_id", "snap_id"]
             ),
-            PersonalTable("snap", users: ["user_id": .delete], references: ["id"], exports: [snap]),
-            PersonalTable("snap_operation", users: ["user_id": .delete], references: ["id", "streak_ids"]),
+            PersonalTable(
+                "snap",
+                users: ["user_id": .delete],
+                growth: .bounded("at least one date of a streak is new with each"),
+                references: ["id"],
+                exports: [snap]
+            ),
+            PersonalTable(
+                "snap_operation",
+                users: ["user_id": .delete],
+                growth: .bounded("one for each upload; for 2 days"),
+                references: ["id", "streak_ids"]
+            ),
         ]
     ) { _ in ErasureSteps(before: { user, work in try await SnapRepository.hideAll(of: user, work.sql) }) }
 
@@ -30,5 +44,5 @@ extension PersonalData {
                 return { _, key in try links.link(key, now: now) }
             },
         ]
-    ) { "user_id = \($0)" }
+    ) { "user_id = \($0) AND deleted_at IS NULL" }
 }

@@ -15,7 +15,7 @@ extension SnapsFeature {
         claims: { condition in
             """
             SELECT id, ARRAY[display_key, thumbnail_key] FROM (
-                SELECT id, display_key, thumbnail_key FROM snap UNION
+                SELECT id, display_key, thumbnail_key FROM snap WHERE deleted_at IS NULL UNION
                 SELECT id, display_key, thumbnail_key FROM snap_operation WHERE state = 1) AS needed WHERE \(condition)
             """
         }

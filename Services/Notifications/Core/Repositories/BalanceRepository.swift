@@ -5,7 +5,7 @@ internal import ServiceRuntime
 
 /// Recovery tokens of users, as billing has emitted them last; a user without a row has none.
 enum BalanceRepository {
-    static let personalData = PersonalData([PersonalTable("recovery_balance", users: ["user_id": .delete])])
+    static let personalData = PersonalData([PersonalTable("recovery_balance", users: ["user_id": .delete], growth: .perUser)])
 
     static func store(_ balance: Int32, version: Int64, of user: UserID, _ sql: Transaction) async throws -> Int {
         try await sql.execute(

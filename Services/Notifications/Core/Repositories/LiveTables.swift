@@ -10,6 +10,7 @@ package enum LiveTables {
 
     /// Nothing of them is exported: they repeat for minutes what other tables hold.
     package static let personalData = PersonalData([
-        PersonalTable("live_event", users: ["user_id": .delete]), PersonalTable("live_user", users: ["user_id": .delete]),
+        PersonalTable("live_event", users: ["user_id": .delete], growth: .bounded("for minutes")),
+        PersonalTable("live_user", users: ["user_id": .delete], growth: .perUser),
     ])
 }

@@ -5,12 +5,16 @@ internal import ServiceRuntime
 extension PersonalData {
     /// The log, preferences, devices and pushes. Entries that a block hides are left out of the export (SO-7): they come back when it ends.
     /// Entries of other users' logs that name the user are deleted too.
-    static let core = PersonalData([log, preferences, device, delivery, PersonalTable("push_day", users: ["user_id": .delete])])
+    static let core = PersonalData([
+        log, preferences, device, delivery,
+        PersonalTable("push_day", users: ["user_id": .delete], growth: .bounded("one for each date; for 3 days")),
+    ])
 
     /// Without texts: they are made when they are read, in the language of the reader.
     private static let log = PersonalTable(
         "notification",
         users: ["user_id": .delete, "actor_id": .delete],
+        growth: .bounded("what happens to the user, which other limits bound; for 90 days"),
         references: ["id", "streak_id", "friendship_id", "circle_id", "habit_id"],
         exports: [
             PersonalExport(
@@ -26,6 +30,7 @@ extension PersonalData {
     private static let preferences = PersonalTable(
         "push_preferences",
         users: ["user_id": .delete],
+        growth: .perUser,
         exports: [
             PersonalExport(
                 "notification_preferences",
@@ -42,6 +47,7 @@ extension PersonalData {
     private static let device = PersonalTable(
         "device",
         users: ["user_id": .delete],
+        growth: .bounded("the newest 20"),
         references: ["id", "session_id"],
         exports: [
             PersonalExport("devices", ["platform", "app_version", "locale", "registered_at"]) { "user_id = \($0)" }
@@ -51,6 +57,7 @@ extension PersonalData {
     private static let delivery = PersonalTable(
         "delivery",
         users: ["user_id": .delete],
+        growth: .bounded("one for each device and notification; for 10 days"),
         references: ["id", "notification_id", "device_id"],
         exports: [
             PersonalExport("pushes", ["notification_id", "state", "sent_at", "reason", "created_at"]) { "user_id = \($0)" }

@@ -7,6 +7,7 @@ extension PersonalData {
         PersonalTable(
             "mail",
             users: ["user_id": .delete],
+            growth: .bounded("one for each mail, which auth bounds; for 7 days"),
             references: ["id", "attempt"],
             exports: [
                 PersonalExport(

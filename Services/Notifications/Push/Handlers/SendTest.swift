@@ -4,7 +4,7 @@ internal import NotificationsAPI
 internal import NotificationsCore
 internal import ServiceRuntime
 
-/// Shows the caller whether pushes arrive.
+/// Shows the caller whether pushes arrive, five times an hour at most: it passes every other limit of pushes.
 struct SendTest: MutationHandler {
     let writer: NotificationWriter
     let mutations: Mutations
@@ -14,6 +14,7 @@ struct SendTest: MutationHandler {
         // The profile must be known here before the transaction.
         _ = try await writer.profiles.profile(user, context: context)
         return try await mutations.once(context, request) { work in
+            try await TestPushRepository.count(for: user, now: work.now, work.sql)
             guard let written = try await writer.write(NewNotification(user: user, kind: .test), work) else {
                 throw ServiceError.unavailable()
             }

@@ -13,14 +13,13 @@ struct CreateCircle: MutationHandler {
 
     func handle(_ request: CreateCircleRequest, _ context: CallContext) async throws -> Once<Circle> {
         let user = try context.requireUser()
-        let name = try CircleTexts.name(request.name)
-        let description = try request.description.flatMap { text throws(ServiceError) in try CircleTexts.description(text) }
+        let texts = try CircleForm(name: request.name, description: request.description)
         return try await mutations.once(context, request) { [changes, views] work in
             try await changes.requireRoom(for: user, work)
             let circle = StoredCircle(
                 id: work.ids.make(),
-                name: name,
-                description: description,
+                name: texts.name ?? "",
+                description: texts.description ?? nil,
                 version: 1,
                 createdAt: work.now,
                 changedAt: work.now,
@@ -31,5 +30,9 @@ struct CreateCircle: MutationHandler {
             _ = try await views.invites.make(for: circle.id, by: user, work)
             return try await views.circle(circle, of: user, at: work.now, work.sql)
         }
+    }
+
+    func problems(of request: CreateCircleRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try CircleForm(name: request.name, description: request.description) }
     }
 }

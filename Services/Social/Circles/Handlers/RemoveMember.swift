@@ -14,8 +14,9 @@ struct RemoveMember: MutationHandler {
     func handle(_ request: RemoveMemberRequest, _ context: CallContext) async throws -> Once<MemberReply> {
         let (user, other) = (try context.requireUser(), request.userID)
         return try await mutations.once(context, request) { [changes, invites] work in
+            let known = try await changes.known(other, to: user, work)
             _ = try await changes.change(request.circleID, work) { circle in
-                try circle.members.remove(other, by: user)
+                try circle.members.remove(known, by: user)
                 return CircleChanges.Note(.memberRemoved, user: other, by: user)
             }
             try await invites.close(request.circleID, to: other, at: work.now, work.sql)

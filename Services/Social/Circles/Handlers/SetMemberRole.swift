@@ -16,8 +16,9 @@ struct SetMemberRole: MutationHandler {
             throw ServiceError.validation(field: "role", "must be admin or member")
         }
         return try await mutations.once(context, request) { [changes] work in
+            let known = try await changes.known(other, to: user, work)
             _ = try await changes.change(request.circleID, work) { circle in
-                try circle.members.setRole(role, of: other, by: user)
+                try circle.members.setRole(role, of: known, by: user)
                     ? CircleChanges.Note(.roleChanged, user: other, by: user) : nil
             }
             return MemberReply(circleID: request.circleID, userID: other, role: request.role)

@@ -15,11 +15,12 @@ struct TransferOwnership: MutationHandler {
         let (user, other) = (try context.requireUser(), request.userID)
         return try await mutations.once(context, request) { [changes, views] work in
             let isAvailable = try await changes.isAvailable(other, work.sql)
+            let known = try await changes.known(other, to: user, work)
             let circle = try await changes.change(request.circleID, work) { circle in
                 let before = circle.members
                 // A repeat of what has happened.
                 if before.owner == other, before[user] != nil, other != user { return nil }
-                try circle.members.transfer(to: other, by: user)
+                try circle.members.transfer(to: known, by: user)
                 guard isAvailable else { throw ServiceError.notFound("member") }
                 return CircleChanges.Note(.ownershipTransferred, user: other, by: user)
             }

@@ -41,6 +41,18 @@ struct CircleRepository: Sendable {
         try await sql.query("SELECT count(*) FROM circle_member WHERE user_id = \(user)").first?.decode(as: Int.self) ?? 0
     }
 
+    /// Counts one more circle that a user, who is locked, makes or joins on a date. - Returns: how many of the date it makes.
+    func enter(_ user: UserID, on date: CalendarDate, _ sql: Transaction) async throws -> Int {
+        try await sql.query(
+            """
+            INSERT INTO circle_entry AS known (user_id, on_date, entries) VALUES (\(user), \(date), 1)
+            ON CONFLICT (user_id) DO UPDATE SET on_date = EXCLUDED.on_date,
+                entries = CASE WHEN known.on_date = EXCLUDED.on_date THEN known.entries + 1 ELSE 1 END
+            RETURNING entries
+            """
+        ).first?.get(at: 0) ?? 0
+    }
+
     /// The circles that a user is in, in the order in which they are locked.
     func ids(of user: UserID, _ sql: Transaction) async throws -> [CircleID] {
         try await sql.query("SELECT circle_id FROM circle_member WHERE user_id = \(user) ORDER BY circle_id")

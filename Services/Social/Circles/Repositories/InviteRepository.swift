@@ -16,7 +16,18 @@ struct InviteRepository: Sendable {
 
     private static let columns: Query = "id, circle_id, created_at, code, max_uses, uses, expires_at, revoked_at IS NOT NULL"
 
+    /// The most invites of a circle that are stored: of those that are not valid any more the oldest are deleted.
+    private static let mostStored = 100
+
     func insert(_ stored: StoredInvite, by user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            DELETE FROM circle_invite WHERE id IN (
+                SELECT id FROM circle_invite WHERE circle_id = \(stored.circle)
+                    AND (revoked_at IS NOT NULL OR uses >= max_uses OR expires_at <= \(stored.createdAt))
+                ORDER BY created_at DESC, id DESC OFFSET \(Self.mostStored - CircleInvite.limit))
+            """
+        )
         _ = try await sql.execute(
             """
             INSERT INTO circle_invite (id, circle_id, code, created_by, created_at, expires_at, max_uses)

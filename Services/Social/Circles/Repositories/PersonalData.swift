@@ -8,7 +8,7 @@ extension PersonalData {
     /// - Parameter followers: what all features add to a change of a profile.
     static func circles(_ followers: [any ProfileFollower]) -> PersonalData {
         PersonalData(
-            [member, invite, removal],
+            [member, invite, removal, entry],
             impersonal: ["circle": "names and descriptions of groups; their members have a table of their own"]
         ) { environment in
             let changes = try CircleChanges(SocialCore(environment, followers))
@@ -20,6 +20,7 @@ extension PersonalData {
     private static let member = PersonalTable(
         "circle_member",
         users: ["user_id": .delete],
+        growth: .bounded("20 circles of a user"),
         references: ["circle_id"],
         exports: [
             PersonalExport(
@@ -34,11 +35,20 @@ extension PersonalData {
     )
 
     /// Not exported: like a block by another, it is what others decided about the user.
-    private static let removal = PersonalTable("circle_removal", users: ["user_id": .delete], references: ["circle_id"])
+    private static let removal = PersonalTable(
+        "circle_removal",
+        users: ["user_id": .delete],
+        growth: .bounded("one for each circle that removed the user; for 30 days"),
+        references: ["circle_id"]
+    )
+
+    /// A number of one date.
+    private static let entry = PersonalTable("circle_entry", users: ["user_id": .delete], growth: .perUser)
 
     private static let invite = PersonalTable(
         "circle_invite",
         users: ["created_by": .anonymise([("created_by", "NULL")])],
+        growth: .bounded("100 for each circle"),
         references: ["id", "circle_id"],
         exports: [
             PersonalExport("circle_invites", ["circle_id", "created_at", "expires_at", "uses", "max_uses", "revoked_at"]) {

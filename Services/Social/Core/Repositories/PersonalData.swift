@@ -1,5 +1,5 @@
 internal import Kernel
-internal import ServiceRuntime
+package import ServiceRuntime
 
 extension PersonalData {
     /// The social graph. Other users appear in the export with their ids only.
@@ -13,6 +13,7 @@ extension PersonalData {
         users: [
             "user_low": .delete, "user_high": .delete, "requester": .erased(by: "the columns of the pair, of which it is one"),
         ],
+        growth: .bounded("one for each other user: 20 new requests an hour, and blocks, which have a quota"),
         references: ["id"],
         exports: [
             PersonalExport(
@@ -37,6 +38,7 @@ extension PersonalData {
     private static let block = PersonalTable(
         "block",
         users: ["blocker": .delete, "blocked": .delete],
+        growth: .quota(.blocks),
         references: ["id"],
         exports: [
             PersonalExport("blocks", [.value("block_id", "id"), .value("user_id", "blocked"), .value("since", "changed_at")]) {
@@ -48,11 +50,24 @@ extension PersonalData {
     private static let endedTies = PersonalTable(
         "ended_ties",
         users: ["user_id": .delete],
+        growth: .bounded("two kinds"),
         exports: [
             PersonalExport(
                 "ended_with_account",
                 [.value("what", "CASE kind WHEN 1 THEN 'friendships' ELSE 'circles' END"), "deleted_at", "amount"]
             ) { "user_id = \($0)" }
         ]
+    )
+}
+
+extension Quota {
+    /// A block that has ended keeps its row, whose version orders the events: another block of the same user takes none.
+    package static let blocks = Quota(
+        "block",
+        of: "blocker",
+        rows: 20_000,
+        rowBytes: 200,
+        what: "users whom you have blocked, those whom you have unblocked included",
+        remedy: "You can still block these; the blocks go with your account only."
     )
 }

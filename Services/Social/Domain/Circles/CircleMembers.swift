@@ -6,6 +6,8 @@ public struct CircleMembers: Hashable, Sendable {
     public static let limit = 50
     /// Most circles that one person is in.
     public static let circlesLimit = 20
+    /// Most circles that one person makes or joins on a date, by UTC.
+    public static let dailyEntries = 100
 
     /// The raw values are those of the proto and of SQL.
     public enum Role: Int32, Hashable, Sendable, CaseIterable {

@@ -76,7 +76,9 @@ struct SendFriendRequest: MutationHandler {
             throw ServiceError(
                 .resourceExhausted,
                 "TOO_MANY_PENDING_REQUESTS",
-                "At most \(Friendship.pendingLimit) requests may be pending."
+                "At most \(Friendship.pendingLimit) requests may be pending.",
+                // Until one of them is answered, which may take days.
+                retryAfter: 3_600
             )
         }
         guard counts.sent.count < Friendship.hourlyLimit else {

@@ -12,6 +12,7 @@ struct ListReports: QueryHandler {
     let reports: ReportRepository
     let profiles: ProfileReplica
     let places: PlacesClient
+    let snaps: SnapsClient
     let work: UnitOfWorkFactory
 
     func handle(_ request: ListReportsRequest, _ context: CallContext) async throws -> ListReportsReply {
@@ -31,6 +32,7 @@ struct ListReports: QueryHandler {
         let (shown, meta) = page.entries(found) { PageCursor(after: $0.createdAt, $0.id) }
         let owners = try await profiles.profiles(shown.map(\.owner), context: context)
         let posts = try await posts(of: shown, context)
+        let photos = try await photos(of: shown, context)
         try await work.run(context) { work in
             for report in shown {
                 try await work.emit(
@@ -50,10 +52,35 @@ struct ListReports: QueryHandler {
             reports: shown.map { report in
                 var item = ReportItem(report, owners[report.owner])
                 if report.subjectType == .post { item.post = posts[report.subject] }
+                if report.subjectType == .photo { item.photo = photos[report.subject] }
                 return item
             },
             meta: meta
         )
+    }
+
+    /// The photos of reports, as `posts`.
+    private func photos(of reports: [StoredReport], _ context: CallContext) async throws -> [SubjectID: ReportedPhoto] {
+        let ids = Set(reports.filter { $0.subjectType == .photo }.map { $0.subject.cast(to: Tag.Snap.self) })
+        guard !ids.isEmpty else { return [:] }
+        do {
+            let reply = try await snaps.listReportedSnaps(ListReportedSnapsRequest(snapIDs: ids.sorted()), context: context)
+            return Dictionary(
+                reply.snaps.compactMap { found -> (SubjectID, ReportedPhoto)? in
+                    guard let snap = found.snap else { return nil }
+                    let photo = ReportedPhoto(
+                        photoURL: snap.photoURL,
+                        thumbnailURL: snap.thumbnailURL,
+                        caption: snap.caption,
+                        postedAt: snap.postedAt,
+                        deleted: found.deleted
+                    )
+                    return (snap.id.cast(to: Tag.Subject.self), photo)
+                }
+            ) { first, _ in first }
+        } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {
+            return [:]
+        }
     }
 
     /// The posts of reports. While `media` cannot be asked the queue comes without them.

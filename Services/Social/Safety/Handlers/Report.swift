@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import Bus
 internal import Kernel
 internal import MediaAPI
@@ -9,14 +10,17 @@ internal import SocialCore
 internal import SocialDomain
 
 /// Reports a user, photo or post (SO-8). The owner of a photo or post is stored with the report, so that moderators act on a user whatever
-/// becomes of it. The third reporter of a post hides it: the reply comes when it is.
+/// becomes of it. The third reporter of a post hides it, if their reports count enough (`ReportWeight`): the reply comes when it is.
 struct Report: MutationHandler {
     let reports: ReportRepository
     let friendships: FriendshipRepository
+    let blocks: BlockRepository
     let profiles: ProfileReplica
+    let accounts: ProfilesClient
     let snaps: SnapsClient
     let places: PlacesClient
     let posts: PostReports
+    let quotas: Quotas
     let mutations: Mutations
 
     func handle(_ request: ReportRequest, _ context: CallContext) async throws -> Once<ReportReply> {
@@ -24,10 +28,12 @@ struct Report: MutationHandler {
         if let known: Once<ReportReply> = try await mutations.known(context, request) { return known }
         let owner = try await owner(of: request.subjectType, request.subjectID, for: user, context)
         guard owner != user else { throw ServiceError(.invalidArgument, "CANNOT_REPORT_SELF", "You cannot report yourself.") }
-        return try await mutations.once(context, request, protecting: request.subjectID) { [reports, posts] work in
+        let isVerified = request.subjectType == .post ? try await hasVerifiedEmail(user, context) : false
+        return try await mutations.once(context, request, protecting: request.subjectID) { [reports, posts, quotas] work in
+            try await quotas.require(in: .reports, of: user, work.sql)
             try await reports.lockSubject(request.subjectID, work.sql)
             let earlier = try await reports.reporters(of: request.subjectType, request.subjectID, work.sql)
-            let report = StoredReport(
+            var report = StoredReport(
                 id: work.ids.make(),
                 reporter: user,
                 subjectType: request.subjectType,
@@ -35,10 +41,11 @@ struct Report: MutationHandler {
                 owner: owner,
                 reason: request.reason,
                 description: request.description,
-                reporters: earlier + 1,
+                reporters: earlier.count + 1,
                 status: .pending,
                 createdAt: work.now
             )
+            if report.subjectType == .post { report.weight = ReportWeight.of(user, isVerified: isVerified, now: work.now) }
             guard try await reports.insert(report, work.sql) else {
                 throw ServiceError(.alreadyExists, "ALREADY_REPORTED", "You have reported this already.")
             }
@@ -53,7 +60,7 @@ struct Report: MutationHandler {
                     reporterID: user
                 )
             )
-            if report.subjectType == .post { try await posts.reported(report, work) }
+            if report.subjectType == .post { try await posts.reported(report, weight: earlier.weight + report.weight, work) }
             return ReportReply(reportID: report.id, status: .pending, createdAt: work.now)
         }
     }
@@ -67,9 +74,9 @@ struct Report: MutationHandler {
         switch type {
         case .user:
             let owner = subject.cast(to: Tag.User.self)
-            guard let profile = try await profiles.profile(owner, context: context), profile.status != .deleted else {
-                throw ServiceError.notFound("user")
-            }
+            guard let profile = try await profiles.profile(owner, context: context), profile.status != .deleted,
+                try await !isHidden(owner, from: user)
+            else { throw ServiceError.notFound("user") }
             return owner
         case .photo:
             let reply = try await snaps.findSnapOwner(
@@ -77,7 +84,8 @@ struct Report: MutationHandler {
                 context: context
             )
             guard let owner = reply.userID else { throw ServiceError.notFound("photo") }
-            // Snaps are shown to friends only, so friends and former friends may report them.
+            // Snaps are shown to friends only, so friends and former friends may report them, also what they were shown by one who has blocked
+            // them since.
             if owner != user {
                 let pair = try await friendships.find(user, owner, friendships.database)
                 guard pair?.friendship.state == .accepted || pair?.friendship.state == .ended else {
@@ -91,10 +99,21 @@ struct Report: MutationHandler {
                 context: context
             )
             guard let owner = reply.userID, let profile = try await profiles.profile(owner, context: context),
-                profile.status == .active
+                profile.status == .active, try await !isHidden(owner, from: user)
             else { throw ServiceError.notFound("post") }
             return owner
         default: throw ServiceError.notFound("subject")
         }
+    }
+
+    /// Whether the address of the one who reports is confirmed.
+    private func hasVerifiedEmail(_ user: UserID, _ context: CallContext) async throws -> Bool {
+        let reply = try await accounts.getSummaries(GetSummariesRequest(userIDs: [user]), context: context)
+        return reply.profiles.first?.verifiedEmail.isEmpty == false
+    }
+
+    /// Whether a user blocks the one who reports, to whom they do not exist (SO-7).
+    private func isHidden(_ owner: UserID, from user: UserID) async throws -> Bool {
+        try await !blocks.blockers(of: user, among: [owner], blocks.database).isEmpty
     }
 }

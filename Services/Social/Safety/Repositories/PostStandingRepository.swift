@@ -47,6 +47,37 @@ enum PostStandingRepository {
         return Int(count ?? 0)
     }
 
+    /// A post that only its author sees, or that is gone.
+    struct Hidden: Sendable {
+        let id: PostID
+        let isRemoved: Bool
+        let hiddenAt: Instant
+        /// Of the reports that were not dismissed, each once.
+        let reasons: [Int32]
+        /// Whether moderators have decided; otherwise it waits for them.
+        let isDecided: Bool
+    }
+
+    /// A user's hidden and removed posts, the newest of these first.
+    static func hidden(of owner: UserID, limit: Int, _ database: Database) async throws -> [Hidden] {
+        try await database.query(
+            """
+            SELECT s.post_id, s.visibility = \(PostStanding.Visibility.removed.rawValue), s.hidden_at,
+                ARRAY(SELECT DISTINCT r.reason::int FROM report r WHERE r.subject_type = \(ReportSubject.post.rawValue)
+                    AND r.subject_id = s.post_id AND r.status <> 3 ORDER BY 1),
+                EXISTS (SELECT FROM report r WHERE r.subject_type = \(ReportSubject.post.rawValue)
+                    AND r.subject_id = s.post_id AND r.status = 2)
+            FROM post_standing s WHERE s.owner = \(owner) AND s.hidden_at IS NOT NULL
+            ORDER BY s.hidden_at DESC, s.post_id LIMIT \(limit)
+            """
+        ).map { row in
+            let (id, isRemoved, hiddenAt, reasons, isDecided) = try row.decode(
+                as: (PostID.self, Bool.self, Instant.self, [Int32].self, Bool.self)
+            )
+            return Hidden(id: id, isRemoved: isRemoved, hiddenAt: hiddenAt, reasons: reasons, isDecided: isDecided)
+        }
+    }
+
     /// The other pending reports of a post get the outcome of one of them. - Returns: who filed them.
     static func answerOthers(
         _ report: StoredReport,

@@ -19,6 +19,8 @@ struct StoredReport: Sendable {
     var createdAt: Instant
     var action: StoredAction?
     var source = ReportSource.user
+    /// What it counts for hiding a post (`ReportWeight`).
+    var weight: Int32 = 1
     /// What a machine saw.
     var labels: [ReportLabel] = []
 }
@@ -48,14 +50,20 @@ struct ReportRepository: Sendable {
         try await sql.lock(named: "report \(subject)")
     }
 
-    /// How many users have reported a subject; a post: since moderators last decided about it, which answers all reports that are pending.
-    func reporters(of type: ReportSubject, _ subject: SubjectID, _ sql: Transaction) async throws -> Int32 {
-        try await sql.query(
+    /// The users who have reported a subject; a post: since moderators last decided about it, which answers all reports that are pending.
+    ///
+    /// - Returns: how many, and what their reports count together.
+    func reporters(of type: ReportSubject, _ subject: SubjectID, _ sql: Transaction) async throws -> (count: Int32, weight: Int32)
+    {
+        let rows = try await sql.query(
             """
-            SELECT count(*)::int FROM report WHERE subject_type = \(type.rawValue) AND subject_id = \(subject) AND source = 1
+            SELECT count(*)::int, coalesce(sum(weight), 0)::int FROM report WHERE subject_type = \(type.rawValue) AND subject_id = \(subject) AND source = 1
                 AND (status = 1 OR subject_type <> \(ReportSubject.post.rawValue))
             """
-        ).first?.decode(as: Int32.self) ?? 0
+        )
+        guard let row = rows.first else { return (0, 0) }
+        let (count, weight) = try row.decode(as: (Int32.self, Int32.self))
+        return (count, weight)
     }
 
     /// Stores a report. - Returns: false when this user has reported this subject before, or such an entry of a machine is pending.
@@ -63,11 +71,11 @@ struct ReportRepository: Sendable {
         try await sql.execute(
             """
             INSERT INTO report (id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at,
-                action_id, action, moderator, taken_at, source, labels, confidences)
+                action_id, action, moderator, taken_at, source, labels, confidences, weight)
             VALUES (\(report.id), \(report.reporter), \(report.subjectType.rawValue), \(report.subject), \(report.owner),
                 \(report.reason.rawValue), \(report.description), \(report.reporters), \(report.status.rawValue), \(report.createdAt),
                 \(report.action?.id), \(report.action?.action.rawValue), \(report.action?.moderator), \(report.action?.takenAt),
-                \(report.source.rawValue), \(report.labels.map(\.name)), \(report.labels.map(\.confidence)))
+                \(report.source.rawValue), \(report.labels.map(\.name)), \(report.labels.map(\.confidence)), \(Int16(clamping: report.weight)))
             ON CONFLICT DO NOTHING
             """
         ) == 1

@@ -67,6 +67,10 @@ struct ControlRoutes: Sendable {
             try Self.require("POST", call)
             let people = try await world.makePeople(try PeopleWanted(try Fields(call.body, known: PeopleWanted.fields)))
             return Answer(status: 201, body: .object(["people": .list(people.map(\.json))]))
+        case "quiet":
+            try Self.require("POST", call)
+            try await world.waitUntilQuiet()
+            return Answer(status: 204)
         case "tokens":
             try Self.require("POST", call)
             let fields = try Fields(call.body, known: ["email", "password"])
@@ -209,6 +213,7 @@ struct ControlRoutes: Sendable {
             let text = String(decoding: reply.body, as: UTF8.self)
             throw ControlError.unavailable("The webhook was answered by \(reply.status): \(text)")
         }
+        try await world.waitUntilQuiet()
         return Answer(status: 201, body: .texts(["event_id": event.id, "transaction_id": event.transaction]))
     }
 

@@ -39,6 +39,9 @@ final class StoreStandIn: Sendable {
         var expiresAt: Instant?
         var unsubscribedAt: Instant?
         var billingIssueAt: Instant?
+
+        /// Also without an end: a lifetime.
+        var givesPremium: Bool { product.hasPrefix("premium") }
     }
 
     private struct State {
@@ -57,8 +60,8 @@ final class StoreStandIn: Sendable {
     func order(_ order: Order) -> Event {
         state.withLock { state in
             state.events += 1
-            let isSubscription = order.product.hasPrefix("premium")
-            let kind = order.kind ?? (isSubscription ? "INITIAL_PURCHASE" : "NON_RENEWING_PURCHASE")
+            let renews = order.product.hasPrefix("premium") && order.kind != "NON_RENEWING_PURCHASE"
+            let kind = order.kind ?? (renews ? "INITIAL_PURCHASE" : "NON_RENEWING_PURCHASE")
             var list = state.purchases[order.user] ?? []
             let known = list.lastIndex { purchase in
                 order.transaction.map { $0 == purchase.transaction } ?? (purchase.product == order.product)
@@ -73,10 +76,10 @@ final class StoreStandIn: Sendable {
                     product: order.product,
                     transaction: transaction,
                     original: transaction,
-                    isSubscription: isSubscription,
+                    isSubscription: renews,
                     purchasedAt: order.now
                 )
-                if isSubscription { purchase.expiresAt = order.expiresAt ?? order.now + Self.period }
+                if renews { purchase.expiresAt = order.expiresAt ?? order.now + Self.period }
             }
             Self.apply(kind, order, &purchase, number: state.events, world: world)
             list.append(purchase)
@@ -109,6 +112,8 @@ final class StoreStandIn: Sendable {
             "event_timestamp_ms": .whole(order.now.milliseconds), "environment": .text("PRODUCTION"), "store": .text("APP_STORE"),
             "transaction_id": .text(purchase.transaction), "original_transaction_id": .text(purchase.original),
             "purchased_at_ms": .whole(purchase.purchasedAt.milliseconds), "period_type": .text("NORMAL"),
+            // As RevenueCat says that a product has no entitlement.
+            "entitlement_ids": purchase.givesPremium ? .list([.text("premium")]) : .null,
         ]
         if let end = purchase.expiresAt { event["expiration_at_ms"] = .whole(end.milliseconds) }
         if kind == "CANCELLATION" { event["cancel_reason"] = .text("UNSUBSCRIBE") }
@@ -138,8 +143,22 @@ final class StoreStandIn: Sendable {
         }
         let subscriber: JSON = .object([
             "subscriptions": .object(subscriptions), "non_subscriptions": .object(packs.mapValues { .list($0) }),
+            "entitlements": .object(Self.entitlements(purchases)),
         ])
         return .object(["request_date_ms": .whole(now.milliseconds), "subscriber": subscriber])
+    }
+
+    /// By which product there is premium: by the one by which it lasts longest.
+    private static func entitlements(_ purchases: [Purchase]) -> [String: JSON] {
+        let end = Instant.writable.upperBound
+        let longest = purchases.filter(\.givesPremium).max { ($0.expiresAt ?? end) < ($1.expiresAt ?? end) }
+        guard let longest else { return [:] }
+        return [
+            "premium": .object([
+                "product_identifier": .text(longest.product), "purchase_date": .text("\(longest.purchasedAt)"),
+                "expires_date": .optional(longest.expiresAt.map { "\($0)" }),
+            ])
+        ]
     }
 
     /// The customer is deleted, as RevenueCat is asked to when an account is purged.

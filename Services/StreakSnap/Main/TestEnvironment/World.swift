@@ -25,7 +25,7 @@ actor World {
     init(_ plan: WorldPlan, _ standIns: WorldStandIns, database: DatabaseProxy, bus: BusConnection, client: WorldClient) {
         (self.plan, self.standIns, self.database, self.bus, self.client) = (plan, standIns, database, bus, client)
         clock = DevelopmentClock()
-        coordinator = DevelopmentClockCoordinator(bus: bus, clock: clock)
+        coordinator = DevelopmentClockCoordinator(bus: bus, clock: clock, isPrivate: true)
     }
 
     /// Starts every service, all at once, and then the gateway.
@@ -133,6 +133,19 @@ actor World {
     /// - Throws: `VALIDATION_ERROR` naming `advance_seconds`, else as `setClock`.
     func advanceClock(_ seconds: Int64) async throws -> Instant {
         try await move("advance_seconds") { try await $0.advance(by: .seconds(seconds), replicas: $1) }
+    }
+
+    /// Waits until nothing is under way: what was done has had all its effects, as far as they are not due later. Not while the database is slowed down
+    /// or away: then that may take minutes, or never be.
+    ///
+    /// - Throws: `UNAVAILABLE` when it takes longer than two minutes.
+    func waitUntilQuiet() async throws {
+        guard database.behaviour == DatabaseProxy.Behaviour() else { return }
+        do { try await coordinator.waitUntilQuiet(replicas: services.count) } catch let error as ServiceError
+            where error == .deadlineExceeded
+        {
+            throw ControlError.unavailable("The world is still busy with what was done before.")
+        }
     }
 
     private func move(

@@ -87,7 +87,7 @@ struct PeopleWanted: Sendable {
         acceptTerms = try fields.flag("terms") ?? true
         havePushes = try fields.flag("push") ?? false
         timeZone = try fields.text("time_zone") ?? "UTC"
-        guard Zone(timeZone) != nil else { throw .invalid("time_zone", "must be an IANA name, like Europe/Berlin") }
+        guard Zone(sent: timeZone) != nil else { throw .invalid("time_zone", "must be an IANA name, like Europe/Berlin") }
         guard !areFriends || count <= Self.mostFriends else {
             throw .invalid("count", "must be at most \(Self.mostFriends) when all are to be friends")
         }
@@ -122,7 +122,8 @@ extension World {
     /// Requests at once: more from one address wait for password hashes in vain.
     private static let lanes = 3
 
-    /// Registers people by the public API, so that every service comes to know them as in real life.
+    /// Registers people by the public API, so that every service comes to know them as in real life. Devices come last, when nothing is under way
+    /// any more: what making friends has pushed is no test's.
     ///
     /// - Throws: `ControlError`.
     nonisolated func makePeople(_ wanted: PeopleWanted) async throws -> [WorldPerson] {
@@ -130,11 +131,14 @@ extension World {
         let made = try await inParallel(numbers, lanes: Self.lanes) { [self] in
             try await register(WorldPerson(number: $0), wanted)
         }
-        guard wanted.areFriends else { return made }
-        let pairs = made.indices.flatMap { first in made.indices.filter { $0 > first }.map { (first, $0) } }
-        let friendships = pairs.map { Friendship(asks: made[$0.0], accepts: made[$0.1]) }
-        _ = try await inParallel(friendships, lanes: Self.lanes) { [self] in try await befriend($0) }
-        return made
+        if wanted.areFriends {
+            let pairs = made.indices.flatMap { first in made.indices.filter { $0 > first }.map { (first, $0) } }
+            let friendships = pairs.map { Friendship(asks: made[$0.0], accepts: made[$0.1]) }
+            _ = try await inParallel(friendships, lanes: Self.lanes) { [self] in try await befriend($0) }
+        }
+        try await waitUntilQuiet()
+        guard wanted.havePushes else { return made }
+        return try await inParallel(made, lanes: Self.lanes) { [self] in try await registerDevice(of: $0) }
     }
 
     private struct Friendship: Sendable {
@@ -147,7 +151,8 @@ extension World {
             "email": person.email, "password": WorldPerson.password, "username": person.username,
             "display_name": "Person \(person.number)", "time_zone": wanted.timeZone,
         ])
-        let session = try await client.call("POST", "/api/auth/register", registration)
+        var session = try await client.call("POST", "/api/auth/register", registration)
+        if session["status"].string == "check_mail" { session = try await completeRegistration(of: person) }
         person.id = session["user"]["id"].string ?? ""
         person.accessToken = session["access_token"].string ?? ""
         person.refreshToken = session["refresh_token"].string ?? ""
@@ -155,12 +160,27 @@ extension World {
             let version = JSON.texts(["version": plan.termsVersion])
             _ = try await client.call("POST", "/api/users/me/terms", token: person.accessToken, key: "terms", version)
         }
-        if wanted.havePushes {
-            let token = "ExponentPushToken[\(plan.id)-\(person.username)]"
-            let device = JSON.texts(["push_token": token, "platform": "ios", "app_version": "1.0.0", "locale": "en"])
-            _ = try await client.call("PUT", "/api/users/me/push-token", token: person.accessToken, key: "device", device)
-            person.pushToken = token
+        return person
+    }
+
+    /// Uses the link in the mail of a person who registers where the answer does not sign in (`auth.private-registration`), and signs in.
+    private nonisolated func completeRegistration(of person: WorldPerson) async throws -> JSON {
+        try await waitUntilQuiet()
+        let text = standIns.mail.mails(to: person.email).last?["text"].string ?? ""
+        guard let token = text.firstMatch(of: /\/verify\/([A-Za-z0-9_-]+)/)?.1 else {
+            throw ControlError.unavailable("The world has sent \(person.email) no link to complete the registration.")
         }
+        _ = try await client.call("POST", "/api/auth/email/verify", .texts(["token": String(token)]))
+        let login = JSON.texts(["email": person.email, "password": WorldPerson.password])
+        return try await client.call("POST", "/api/auth/login", login)
+    }
+
+    private nonisolated func registerDevice(of person: WorldPerson) async throws -> WorldPerson {
+        var person = person
+        let token = "ExponentPushToken[\(plan.id)-\(person.username)]"
+        let device = JSON.texts(["push_token": token, "platform": "ios", "app_version": "1.0.0", "locale": "en"])
+        _ = try await client.call("PUT", "/api/users/me/push-token", token: person.accessToken, key: "device", device)
+        person.pushToken = token
         return person
     }
 

@@ -52,7 +52,7 @@ struct WorldPlan: Sendable {
         "auth.apple-client-ids", "auth.apple-keys-url", "media.signing-key", "media.public-url", "notifications.smtp-url",
         "notifications.smtp-ca-file", "notifications.mail-from", "notifications.mail-folder", "notifications.push-url",
         "billing.webhook-secret", "billing.webhook-signing-secret", "billing.revenuecat-url", "billing.revenuecat-key",
-        "gateway.services",
+        "gateway.services", "seal.key", "gateway.seal-keys",
     ]
 
     /// Whether a test may set these.
@@ -79,7 +79,7 @@ struct WorldPlan: Sendable {
         var values = [
             // What a test waits for, or asks more often than people do.
             "auth.bcrypt-cost": "4", "auth.admin-second-factor": "enrolled", "http.user-rate": "0", "http.address-rate": "0",
-            "http.drain-timeout": "0",
+            "auth.address-registrations": "0", "auth.registrations": "0", "http.drain-timeout": "0",
             "notifications.push-spread": "0",
             "database.pool": "\(Self.pool)", "database.presence": "false",
         ].merging(given) { $1 }
@@ -97,6 +97,11 @@ struct WorldPlan: Sendable {
             ]
         ) { $1 }
         if let database = endpoints.postgresURL(of: name, database: id, at: database) { values["database.url"] = database }
+        if name == "gateway" {
+            values["gateway.seal-keys"] = endpoints.sealKeysOfAll
+        } else {
+            values["seal.key"] = endpoints.sealKey(of: name)
+        }
         return values
     }
 

@@ -88,6 +88,7 @@ enum StreakConsumers {
             }
         grown.runDate = event.runStart
         var facts = [grown]
+        if grown.metric == .active { facts.append(.activity(of: event.userID, on: event.date)) }
         if event.runStart == event.date { facts.append(fact(.runStarted, event.kind, event.date, event.streakID)) }
         // The time machine came back; a freeze that did is emitted by itself.
         if event.replaces == .fill { facts.append(fact(.filled, event.kind, event.date, event.streakID, amount: -1)) }

@@ -7,6 +7,7 @@ internal import StreaksDomain
 enum TeamConsumers {
     static var all: [EventHandler] {
         [
+            EventHandler(CircleCheckedIn.self, in: Fact.batch) { event, _ in [.activity(of: event.userID, on: event.date)] },
             EventHandler(TeamStreakStarted.self, in: Fact.batch) { event, now in
                 [fact(.started, Zone.utc.date(at: event.at ?? now), event.streakID)]
             },

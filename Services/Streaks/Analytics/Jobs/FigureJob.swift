@@ -10,6 +10,8 @@ internal import StreaksDomain
 /// The number of running streaks and their counts follow from the streaks themselves and not from the facts: whatever a fact
 /// says, the streak is compared with what of it is in the figures, and they change by the difference. So they are exact whatever
 /// changed a count. The facts say for which dates: what arrives after a day has closed still changes that day.
+///
+/// Who did something for a date is compared with who is counted for it (`ActiveUserRepository`).
 struct FigureJob: Sendable {
     private static let mostAtOnce = 5_000
 
@@ -18,25 +20,38 @@ struct FigureJob: Sendable {
 
     var job: Job { Job("analytics", every: .seconds(2)) { _ in try await addFacts() } }
 
-    /// - Returns: how many facts were added.
+    /// - Returns: how many facts and activities were added.
     func addFacts() async throws -> Int {
         try await work.run(trace: "", requestID: "") { work in
             // One replica at a time: of one streak the order of facts counts.
             try await work.sql.lock(named: "analytics")
-            let facts = try await FactRepository.take(Self.mostAtOnce, work.sql)
-            guard !facts.isEmpty else { return 0 }
-            var sums = facts.filter { $0.amount != 0 }.map { fact in
-                AnalyticsFigures.Sum(day: fact.day, kind: fact.kind, fact.metric, bucket: fact.bucket, value: fact.amount)
-            }
-            let ids = Array(Set(facts.compactMap(\.streak)))
-            if !ids.isEmpty {
-                let present = try await GaugeRepository.present(ids, work.sql)
-                sums += try await difference(ids, facts, present, work)
-                try await follow(facts, present, work)
-            }
-            try await FigureRepository.add(sums, work.sql)
-            return facts.count
+            return try await addFacts(work) + addActiveUsers(work)
         }
+    }
+
+    private func addFacts(_ work: UnitOfWork) async throws -> Int {
+        let facts = try await FactRepository.take(Self.mostAtOnce, work.sql)
+        guard !facts.isEmpty else { return 0 }
+        var sums = facts.filter { $0.amount != 0 }.map { fact in
+            AnalyticsFigures.Sum(day: fact.day, kind: fact.kind, fact.metric, bucket: fact.bucket, value: fact.amount)
+        }
+        let ids = Array(Set(facts.compactMap(\.streak)))
+        if !ids.isEmpty {
+            let present = try await GaugeRepository.present(ids, work.sql)
+            sums += try await difference(ids, facts, present, work)
+            try await follow(facts, present, work)
+        }
+        try await FigureRepository.add(sums, work.sql)
+        return facts.count
+    }
+
+    private func addActiveUsers(_ work: UnitOfWork) async throws -> Int {
+        let taken = try await ActiveUserRepository.take(Self.mostAtOnce, today: Zone.utc.date(at: work.now), work.sql)
+        try await FigureRepository.add(
+            taken.fresh.map { AnalyticsFigures.Sum(day: $0, kind: nil, .activeUser, bucket: 0, value: 1) },
+            work.sql
+        )
+        return taken.count
     }
 
     /// What has changed in these streaks since they were looked at, by the dates that the facts are for.

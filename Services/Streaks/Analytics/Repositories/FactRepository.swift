@@ -14,6 +14,13 @@ struct Fact: Sendable {
     var streak: StreakID?
     /// Of a date that grew a run, its first date; of a break and its undoing, the missed date.
     var runDate: CalendarDate?
+    /// Of `activeUser` alone: who did something for the day.
+    var user: UserID?
+
+    /// A user did something that counts for a date.
+    static func activity(of user: UserID, on date: CalendarDate) -> Fact {
+        Fact(metric: .activeUser, day: date, user: user)
+    }
 }
 
 extension Fact {
@@ -64,13 +71,15 @@ extension Fact {
         }
     }
 
-    /// The bucket of breaks by a missed date.
+    /// The buckets of breaks by a missed date, and by a moderator.
     static let missedDate: Int32 = 1
+    static let moderation: Int32 = 2
 
     /// All events share one: at a midnight many streaks change, and each emits some events.
     static let batch = EventBatch<Fact> { facts, work in
         // A kind that this build does not know is counted by none.
-        try await FactRepository.add(facts.filter { $0.streak == nil || $0.kind != nil }, work.sql)
+        try await FactRepository.add(facts.filter { $0.user == nil && ($0.streak == nil || $0.kind != nil) }, work.sql)
+        try ActiveUserRepository.add(facts.compactMap { fact in fact.user.map { ($0, fact.day) } }, work.sql)
     }
 }
 

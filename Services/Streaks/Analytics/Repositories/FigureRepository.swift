@@ -83,7 +83,7 @@ enum FigureRepository {
     }
 }
 
-/// Who is premium, as far as the figures know, and the streaks that a user keeps.
+/// Who is premium, as far as the figures know, and the streaks of a user.
 enum SubscriberRepository {
     /// Notes a user's plan. - Returns: whether the user was not premium before and is now.
     static func note(_ user: UserID, isPremium: Bool, version: Int64, _ sql: Transaction) async throws -> Bool {
@@ -100,13 +100,15 @@ enum SubscriberRepository {
         return isPremium && before?.1 != true
     }
 
-    /// The streaks of one person that run, with their counts.
+    /// The kinds of which a user has streaks that run, of their own and with friends, each with the highest count.
     static func running(_ user: UserID, _ sql: Transaction) async throws -> [(kind: StreakKind, count: Int)] {
-        try await sql.query(
+        let kinds = [StreakKind.mutual] + StreakKind.solo
+        return try await sql.query(
             """
-            SELECT kind, current_count FROM streak JOIN streak_member ON streak_id = id
+            SELECT kind, max(current_count) FROM streak JOIN streak_member ON streak_id = id
             WHERE user_id = \(user) AND left_at IS NULL AND status = 1 AND current_count > 0
-                AND kind = ANY(\(StreakKind.solo.map(\.rawValue)))
+                AND kind = ANY(\(kinds.map(\.rawValue)))
+            GROUP BY kind
             """
         ).compactMap { row in
             let (kind, count) = try row.decode(as: (Int32.self, Int32.self))

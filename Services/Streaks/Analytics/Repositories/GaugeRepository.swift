@@ -36,6 +36,12 @@ enum GaugeRepository {
         return found
     }
 
+    /// The kind of a streak, whatever its status; nil when there is none.
+    static func kind(of streak: StreakID, _ sql: Transaction) async throws -> StreakKind? {
+        let stored = try await sql.query("SELECT kind FROM streak WHERE id = \(streak)").first?.decode(as: Int32.self)
+        return stored.flatMap { StreakKind(rawValue: $0) }
+    }
+
     /// What of them is in the figures.
     static func counted(_ ids: [StreakID], _ sql: Transaction) async throws -> [StreakID: StreakGauge] {
         var found: [StreakID: StreakGauge] = [:]

@@ -18,9 +18,7 @@ struct PurchaseFreezes: MutationHandler {
 
     func handle(_ request: PurchaseFreezesRequest, _ context: CallContext) async throws -> Once<PurchaseFreezesReply> {
         let user = try context.requireUser()
-        guard FreezePrices.quantities.contains(request.quantity) else {
-            throw ServiceError.validation(field: "quantity", "must be 1 or 5")
-        }
+        try Self.check(request)
         guard let method = PaymentMethod(rawValue: request.paymentMethod) else {
             throw ServiceError.validation(field: "payment_method", "is not known")
         }
@@ -43,6 +41,15 @@ struct PurchaseFreezes: MutationHandler {
         {
             try await mutations.work.run(context) { work in try await PaymentRepository.drop(operation, work.sql) }
             throw refusal
+        }
+    }
+
+    func problems(of request: PurchaseFreezesRequest) -> [ServiceError.Detail] { FieldCheck.problems { try Self.check(request) } }
+
+    /// What the rules of the fields do not say.
+    private static func check(_ request: PurchaseFreezesRequest) throws(ServiceError) {
+        guard FreezePrices.quantities.contains(request.quantity) else {
+            throw .validation(field: "quantity", "must be 1 or 5")
         }
     }
 

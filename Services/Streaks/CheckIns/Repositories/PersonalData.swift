@@ -7,6 +7,7 @@ extension PersonalData {
         PersonalTable(
             "tracking_entry",
             users: ["user_id": .delete],
+            growth: .perDate,
             references: ["id"],
             exports: [
                 PersonalExport(
@@ -22,6 +23,7 @@ extension PersonalData {
         PersonalTable(
             "tracking_update",
             users: ["user_id": .delete],
+            growth: .bounded("200 for each date"),
             references: ["id"],
             exports: [
                 PersonalExport(
@@ -33,16 +35,19 @@ extension PersonalData {
         PersonalTable(
             "tracking_goal",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [PersonalExport("tracking_goals", ["steps"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "check_in_milestone",
             users: ["user_id": .delete],
+            growth: .bounded("one for each milestone"),
             exports: [PersonalExport("check_in_milestones", ["days", "reached_on"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "freeze_use",
             users: ["user_id": .delete],
+            growth: .perDate,
             exports: [
                 PersonalExport("freezes_used", ["on_date", "by_hand", "streak_count", "used_at", "returned_at"]) {
                     "user_id = \($0)"
@@ -52,6 +57,7 @@ extension PersonalData {
         PersonalTable(
             "freeze_purchase",
             users: ["user_id": .delete],
+            growth: .bounded("one for each purchase, which costs money or earned coins"),
             references: ["operation_id"],
             exports: [
                 PersonalExport(
@@ -63,6 +69,7 @@ extension PersonalData {
         PersonalTable(
             "check_in_repair",
             users: ["user_id": .delete],
+            growth: .bounded("one in 30 days"),
             references: ["operation_id"],
             exports: [
                 PersonalExport(
@@ -77,6 +84,7 @@ extension PersonalData {
         PersonalTable(
             "check_in_pause",
             users: ["user_id": .delete],
+            growth: .bounded("one between two check-ins"),
             exports: [
                 PersonalExport("check_in_pauses", ["paused_at", "from_date", "until_date", "reason", "notes"]) {
                     "user_id = \($0)"

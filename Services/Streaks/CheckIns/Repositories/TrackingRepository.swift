@@ -16,6 +16,9 @@ enum TrackingRepository {
         let isFirstUpdate: Bool
     }
 
+    /// The reports of a date that are kept beside its entry; of further ones only the entry knows.
+    private static let mostUpdates = 200
+
     /// Adds a report to the entry of a date: what it leaves out keeps its value. Keeps the report itself too.
     ///
     /// - Parameter checkedInAt: when it was received, if it is the date's check-in.
@@ -41,7 +44,9 @@ enum TrackingRepository {
                         names, entry_id, yesterday_feeling, checked_in_at)),
             added AS (INSERT INTO tracking_update
                 (id, user_id, on_date, told_at, mood_score, energy_level, weight_kg, steps, notes, activities)
-                SELECT update_id, user_id, on_date, at, mood_score, energy_level, weight_kg, steps, notes, activities FROM new)
+                SELECT update_id, user_id, on_date, at, mood_score, energy_level, weight_kg, steps, notes, activities FROM new
+                WHERE (SELECT count(*) FROM (SELECT FROM tracking_update u WHERE u.user_id = new.user_id AND u.on_date = new.on_date
+                    LIMIT \(mostUpdates)) AS kept) < \(mostUpdates))
             INSERT INTO tracking_entry AS known (user_id, on_date, id, mood_score, energy_level, weight_kg, steps, notes,
                 yesterday_feeling, checked_in_at, activities, created_at)
             SELECT user_id, on_date, entry_id, mood_score, energy_level, weight_kg, steps, notes, yesterday_feeling, checked_in_at,
@@ -121,7 +126,7 @@ enum TrackingRepository {
         try await sql.query(
             """
             SELECT told_at, mood_score, energy_level, weight_kg, steps, notes, activities FROM tracking_update
-            WHERE user_id = \(user) AND on_date = \(date) ORDER BY told_at, id LIMIT 200
+            WHERE user_id = \(user) AND on_date = \(date) ORDER BY told_at, id LIMIT \(mostUpdates)
             """
         ).map { row in
             TrackingUpdate(

@@ -104,13 +104,15 @@ package struct HabitBook: Sendable {
     ///
     /// - Parameter exceeding: what happens above the plan's limit: nil: it is refused; else it arrives in the archive (HA-13).
     /// - Returns: its id.
-    /// - Throws: `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `HABIT_NAME_TAKEN`, `HABIT_ID_TAKEN`, `PREMIUM_REQUIRED`, `VALIDATION_ERROR`.
+    /// - Throws: `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `QUOTA_EXCEEDED`, `HABIT_NAME_TAKEN`, `HABIT_ID_TAKEN`, `PREMIUM_REQUIRED`,
+    ///   `VALIDATION_ERROR`.
     @discardableResult
     package func create(_ new: NewHabit, archivesExcess: Bool = false) async throws -> HabitID {
         let id = new.id ?? work.ids.make()
         try new.schedule.validate(field: "schedule")
         let counts = try await HabitRepository.counts(of: user, work.sql)
         guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
+        guard counts.stored < HabitLimits.mostStored else { throw ServiceError.tooManyDeletedHabits }
         let isAbove = counts.active >= limits.activeHabits
         if isAbove, !archivesExcess { throw ServiceError.habitLimitReached(limits.activeHabits) }
         if new.details.isPremium, !isPremium, !archivesExcess { throw ServiceError.premiumHabits("A color or icon of your own") }
@@ -188,7 +190,7 @@ package struct HabitBook: Sendable {
 
     /// Nothing happens when it is not in the archive.
     ///
-    /// - Throws: `HABIT_LIMIT_REACHED`: it counts against the limit again (HA-13).
+    /// - Throws: `HABIT_LIMIT_REACHED`: it counts against the limit again (HA-13); `QUOTA_EXCEEDED`.
     package func unarchive(_ habit: Locked) async throws {
         guard habit.record.isArchived else { return }
         try await checkLimit()
@@ -242,7 +244,7 @@ package struct HabitBook: Sendable {
         try HabitAccountRepository.unbury([(.habit, "\(habit.id)")], of: user, work.sql)
     }
 
-    /// HA-13. - Throws: `ALREADY_PAUSED`, `PAUSE_TOO_LONG`, `VALIDATION_ERROR`.
+    /// HA-13. - Throws: `ALREADY_PAUSED`, `PAUSE_TOO_LONG`, `QUOTA_EXCEEDED`, `VALIDATION_ERROR`.
     package func pause(_ habit: Locked, from: CalendarDate, until: CalendarDate) async throws {
         try await apply(.pauseHabit(from: from, until: until), to: habit)
         try HabitRepository.touch(habit.id, stamp, work.sql)
@@ -300,7 +302,7 @@ package struct HabitBook: Sendable {
         return HabitBook(store: store, work: work, account: account, date: date, isPremium: isPremium)
     }
 
-    /// A note on a date, today or earlier; an empty one deletes it.
+    /// A note on a date, from the first that files may have to today; an empty one deletes it.
     ///
     /// - Throws: `DATE_IN_FUTURE`, `VALIDATION_ERROR`.
     package func note(_ text: String, on day: CalendarDate) throws { try note([day: try checkedNote(text, on: day)]) }
@@ -310,6 +312,10 @@ package struct HabitBook: Sendable {
     package func checkedNote(_ text: String, on day: CalendarDate) throws -> String {
         guard day <= date.today else {
             throw ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
+        }
+        // Without a first date one user could have a note on each date of two thousand years.
+        guard day >= HabitFileContext.earliest else {
+            throw ServiceError.validation(field: "date", "must be \(HabitFileContext.earliest) or later")
         }
         return try HabitText.text(text, field: "note", most: 500)
     }

@@ -1,3 +1,4 @@
+internal import ServiceRuntime
 package import Kernel
 package import StreaksDomain
 
@@ -16,6 +17,8 @@ extension HabitBook {
         package var mergesDetails = true
         /// Whether the ids of its completions were made by the service: no completion has one of them already.
         package var hasNewIDs = false
+        /// Whether there is room for its completions (`HabitBook.requireRoom`).
+        package var hasRoom = false
 
         package init(
             _ edits: [HabitEdit],
@@ -29,7 +32,7 @@ extension HabitBook {
     /// Changes completions and skips of a habit, in order; what is refused changes nothing, and its place says so (`HabitOutcome.refused`).
     ///
     /// A completion whose id the user has already for another habit or date is refused with `COMPLETION_ID_TAKEN`; more than
-    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`.
+    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`; what the account has no room for with `QUOTA_EXCEEDED`.
     package func edit(_ habit: Locked, _ edits: Edits) async throws -> HabitOutcome {
         guard let outcome = try await edit([(habit, edits)]).first else { throw ServiceError.internal }
         return outcome
@@ -42,7 +45,8 @@ extension HabitBook {
         guard !all.isEmpty else { return [] }
         let given = all.filter { !$0.edits.hasNewIDs }.flatMap { $0.edits.edits.compactMap(\.newID) }
         let known = try await HabitRepository.places(of: given, of: user, work.sql)
-        let checked = all.map { Checked($0.habit, $0.edits, known) }
+        var room = try await self.room(for: all.map(\.edits))
+        let checked = all.map { Checked($0.habit, $0.edits, known, &room) }
         let changes = try await writer.apply(
             zip(all, checked).map { pair, checked in
                 StreakWriter.Order(
@@ -79,15 +83,69 @@ extension HabitBook {
         private(set) var places: [Int] = []
         private(set) var refused: [Int: ServiceError] = [:]
 
-        init(_ habit: Locked, _ edits: Edits, _ known: [CompletionID: HabitRepository.Place]) {
+        init(_ habit: Locked, _ edits: Edits, _ known: [CompletionID: HabitRepository.Place], _ room: inout Room) {
             for (index, edit) in edits.edits.enumerated() {
-                if let id = edit.newID, let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
-                    refused[index] = .completionIDTaken
-                    continue
+                if let id = edit.newID {
+                    if let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
+                        refused[index] = .completionIDTaken
+                        continue
+                    }
+                    guard known[id] != nil || edits.hasRoom || room.take() else {
+                        refused[index] = room.refusal
+                        continue
+                    }
                 }
                 kept.append(edit)
                 places.append(index)
             }
+        }
+    }
+
+    /// How many completions an account has room for yet.
+    fileprivate struct Room {
+        var count: Int
+        let refusal: ServiceError
+
+        mutating func take() -> Bool {
+            guard count > 0 else { return false }
+            count -= 1
+            return true
+        }
+    }
+
+    /// Deleted completions count apart: of each one its id is kept for devices.
+    private func room(for edits: [Edits]) async throws -> Room {
+        let wanted = edits.filter { !$0.hasRoom }.flatMap(\.edits).count { $0.newID != nil }
+        guard wanted > 0 else { return Room(count: 0, refusal: store.quotas.refusal(.completions)) }
+        let left = try await store.quotas.room(for: wanted, in: .completions, of: user, work.sql)
+        guard try await store.quotas.room(for: wanted, in: .tombstones, of: user, work.sql) == wanted else {
+            return Room(count: 0, refusal: store.quotas.refusal(.tombstones))
+        }
+        return Room(count: left, refusal: store.quotas.refusal(.completions))
+    }
+
+    /// Refuses a file that the account has no room for: each completion is a row, and so is what becomes of each date of a habit.
+    ///
+    /// - Parameter replacing: whether it comes in place of all that the account has.
+    /// - Throws: `QUOTA_EXCEEDED`.
+    package func requireRoom(for file: HabitImport, replacing: Bool = false) async throws {
+        let (count, quotas) = (file.completionCount, store.quotas)
+        if replacing {
+            guard count <= quotas.limit(of: .completions) else { throw quotas.refusal(.completions) }
+        } else {
+            try await quotas.require(count, in: .completions, of: user, work.sql)
+        }
+        let dates = file.habits.reduce(0) { dates, habit in
+            let first = [habit.firstDate, habit.createdAt.map { date.zones.date(at: $0) }].compactMap(\.self).min() ?? date.today
+            return dates + max(0, max(first, HabitFileContext.earliest).distance(to: date.today))
+        }
+        let known = replacing ? 0 : try await HabitRepository.dates(of: user, until: date.today, work.sql)
+        guard known + dates <= HabitLimits.mostDates else {
+            throw ServiceError.quotaExceeded(
+                "dates of habits, from the first of each until today",
+                most: HabitLimits.mostDates,
+                remedy: "Delete habits, or import fewer."
+            )
         }
     }
 

@@ -3,6 +3,7 @@ package import Database
 package import Kernel
 package import Outbox
 package import Replicas
+package import ServiceRuntime
 package import StreaksDomain
 
 /// The habits of users: what every feature about habits reads and changes them by (HA-*).
@@ -13,15 +14,16 @@ package struct HabitStore: Sendable {
     package let writer: StreakWriter
     package let profiles: ProfileReplica
     package let work: UnitOfWorkFactory
+    let quotas: Quotas
     package var database: Database { writer.store.database }
 
-    package init(writer: StreakWriter, profiles: ProfileReplica, work: UnitOfWorkFactory) {
-        (self.writer, self.profiles, self.work) = (writer, profiles, work)
+    package init(writer: StreakWriter, profiles: ProfileReplica, work: UnitOfWorkFactory, quotas: Quotas = Quotas()) {
+        (self.writer, self.profiles, self.work, self.quotas) = (writer, profiles, work, quotas)
     }
 
     /// From what the features of `streaks` share.
     package init(_ core: StreaksCore, work: UnitOfWorkFactory) {
-        self.init(writer: core.writer, profiles: core.profiles, work: work)
+        self.init(writer: core.writer, profiles: core.profiles, work: work, quotas: core.quotas)
     }
 
     /// Brings what is stored of a user's habits to the date that their clock shows: settles what is due, and writes the dates since. Those in the
@@ -139,6 +141,13 @@ extension ServiceError {
         .failedPrecondition,
         "TOO_MANY_HABITS",
         "An account has at most \(HabitLimits.mostHabits) habits, those in the archive too."
+    )
+
+    /// As many habits were deleted lately as an account may have beside those it has.
+    static let tooManyDeletedHabits = quotaExceeded(
+        "habits, those deleted within 30 days included",
+        most: HabitLimits.mostStored,
+        remedy: "Delete all habit data, or wait until deleted habits are gone."
     )
 
     package static func habitLimitReached(_ limit: Int) -> ServiceError {

@@ -7,22 +7,26 @@ extension PersonalData {
         PersonalTable(
             "goods_stock",
             users: ["user_id": .delete],
+            growth: .bounded("one for each good"),
             exports: [PersonalExport("goods", ["good", "count"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "goods_grant",
             users: ["user_id": .keep("a repeat of the operation must not grant again")],
+            growth: .bounded("one for each good that was bought or earned"),
             references: ["operation_id", "taken_by"]
         ),
         PersonalTable(
             "booster",
             users: ["user_id": .delete],
+            growth: .bounded("one for each that was bought"),
             references: ["operation_id"],
             exports: [PersonalExport("xp_boosters", ["begins_at", "ends_at"]) { "user_id = \($0)" }]
         ),
         PersonalTable(
             "double_day",
             users: ["user_id": .delete],
+            growth: .perDate,
             references: ["operation_id"],
             exports: [PersonalExport("double_days", ["on_date", "has_helped"]) { "user_id = \($0)" }]
         ),

@@ -10,17 +10,29 @@ extension HabitRepository {
         let active: Int
         /// Not deleted.
         let all: Int
+        /// Those too that were deleted within 30 days.
+        let stored: Int
     }
 
     static func counts(of user: UserID, _ sql: some QueryExecutor) async throws -> Counts {
         let rows = try await sql.query(
             """
-            SELECT count(*) FILTER (WHERE archived_at IS NULL), count(*) FROM habit
-            WHERE user_id = \(user) AND deleted_at IS NULL
+            SELECT count(*) FILTER (WHERE deleted_at IS NULL AND archived_at IS NULL), count(*) FILTER (WHERE deleted_at IS NULL), count(*)
+            FROM habit WHERE user_id = \(user)
             """
         )
-        let (active, all) = try rows.first?.decode(as: (Int.self, Int.self)) ?? (0, 0)
-        return Counts(active: active, all: all)
+        let (active, all, stored) = try rows.first?.decode(as: (Int.self, Int.self, Int.self)) ?? (0, 0, 0)
+        return Counts(active: active, all: all, stored: stored)
+    }
+
+    /// The dates of all habits of a user since the first of each, deleted ones too.
+    static func dates(of user: UserID, until today: CalendarDate, _ sql: some QueryExecutor) async throws -> Int {
+        try await sql.query(
+            """
+            SELECT coalesce(sum(greatest(0, \(today) - least(starts_on, created_at::date))), 0)::bigint
+            FROM habit WHERE user_id = \(user)
+            """
+        ).first?.get(at: 0) ?? 0
     }
 
     /// Whether a habit of this id exists, deleted ones too.

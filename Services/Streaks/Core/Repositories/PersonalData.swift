@@ -50,12 +50,14 @@ extension PersonalData {
             "broken_by": sharedHistory, "broken_off_by": sharedHistory, "ended_with": sharedHistory,
             "members": .erased(by: "the copy of streak_member"),
         ],
+        growth: .bounded("one for each kind, each circle, each friendship and each habit; a friendship's again after a break"),
         references: ["id"]
     )
 
     private static let member = PersonalTable(
         "streak_member",
         users: ["user_id": sharedHistory],
+        growth: .bounded("one for each streak"),
         references: ["streak_id"],
         exports: [
             PersonalExport(
@@ -89,6 +91,7 @@ extension PersonalData {
     private static let formerStay = PersonalTable(
         "streak_former_stay",
         users: ["user_id": sharedHistory],
+        growth: .bounded("one for each time that the user left a circle and came back: social lets in 100 times a day"),
         references: ["streak_id"],
         exports: [PersonalExport("former_team_stays", ["streak_id", "joined_at", "left_at"]) { "user_id = \($0)" }]
     )
@@ -96,6 +99,7 @@ extension PersonalData {
     private static let contribution = PersonalTable(
         "contribution",
         users: ["user_id": sharedHistory],
+        growth: .bounded("one for each date of a streak: what keeps a streak is never refused for what is stored"),
         references: ["streak_id", "operation_id"],
         exports: [
             PersonalExport("contributions", ["streak_id", "on_date", "received_at"]) { user in
@@ -107,6 +111,7 @@ extension PersonalData {
     private static let cover = PersonalTable(
         "streak_cover",
         users: ["user_id": sharedHistory],
+        growth: .bounded("one for each token, shield or insurance that was spent"),
         references: ["streak_id", "operation_id"],
         exports: [
             PersonalExport("recoveries", ["streak_id", "kind", "used_at", "from_date", "through_date", "returned_at"]) { user in
@@ -118,6 +123,7 @@ extension PersonalData {
     private static let freeze = PersonalTable(
         "streak_freeze",
         users: [:],
+        growth: .bounded("one for each freeze that was earned, bought or spent"),
         references: ["streak_id", "operation_id"],
         exports: [
             PersonalExport("freezes", ["streak_id", "at", "granted", "on_date"]) { user in
@@ -129,6 +135,7 @@ extension PersonalData {
     private static let pause = PersonalTable(
         "streak_pause",
         users: [:],
+        growth: .bounded("1,000 for each habit; one between two check-ins"),
         references: ["streak_id"],
         exports: [
             PersonalExport("pauses", ["streak_id", "paused_at", "from_date", "until_date"]) { user in
@@ -140,6 +147,7 @@ extension PersonalData {
     private static let protection = PersonalTable(
         "streak_protection",
         users: [:],
+        growth: .bounded("one for each shield or insurance that was bought"),
         references: ["streak_id", "operation_id"],
         exports: [
             PersonalExport("protections", ["streak_id", "kind", "held_at", "held_until"]) { user in
@@ -151,18 +159,21 @@ extension PersonalData {
     private static let plans = PersonalTable(
         "plan_change",
         users: ["user_id": .delete],
+        growth: .bounded("one for each change of the plan, which a store reports"),
         exports: [PersonalExport("plans", ["since", "is_premium", "expires_at"]) { "user_id = \($0)" }]
     )
 
     private static let checkpoint = PersonalTable(
         "streak_checkpoint",
         users: ["broken_by": sharedHistory],
+        growth: .bounded("one for each streak"),
         references: ["streak_id", "spent_protections"]
     )
 
     private static let zones = PersonalTable(
         "zone_change",
         users: ["user_id": .delete],
+        growth: .bounded("50,000: auth changes the zone of an account no more often"),
         exports: [PersonalExport("time_zones", ["since", "zone"]) { "user_id = \($0)" }]
     )
 
@@ -170,6 +181,7 @@ extension PersonalData {
         "purged_user",
         users: [
             "user_id": .keep("shows when all members of a streak are erased, and that nothing of the user is to be made again")
-        ]
+        ],
+        growth: .perUser
     )
 }

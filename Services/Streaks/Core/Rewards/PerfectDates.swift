@@ -28,7 +28,7 @@ package enum PerfectDates {
         }
         let all = fold(whole.ledger, policies.policy(for: change.row.kind), at: state.asOf)
         return PerfectPeriods.completed(by: date, checkedIn: checkedIn) { date in
-            all.mark(on: date) == .neutral && !whole.ledger.pauses.contains { $0.from <= date && date < $0.until }
+            all.isExcused(on: date) && !whole.ledger.pauses.contains { $0.from <= date && date < $0.until }
         }
     }
 }

@@ -69,6 +69,8 @@ package struct PlannedChange: Sendable {
         (newCheckpoint, dropsCheckpoint) = (nil, false)
     }
 
+    /// Of a habit: the completions that it added, partial ones too.
+    package var completions: [StreakLedger.Contribution] { entries.habit?.added ?? [] }
     /// The insurances and shields that it added to the ledger, and those that it took back: they end now.
     package var protections: [StreakLedger.Protection] { entries.protections }
     /// The freezes that it brought into hand, or took out of it.

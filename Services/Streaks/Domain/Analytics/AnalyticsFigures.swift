@@ -99,7 +99,7 @@ public struct AnalyticsFigures: Sendable {
 
 extension StreakKind {
     /// The kinds that there are figures of, in the order they are shown.
-    public static let counted: [StreakKind] = solo + [.team]
+    public static let counted: [StreakKind] = [.mutual] + solo + [.team]
 }
 
 /// Runs that started in one week (TS-5).

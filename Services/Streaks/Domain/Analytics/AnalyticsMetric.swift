@@ -10,7 +10,7 @@ public enum AnalyticsMetric: Int32, CaseIterable, Hashable, Sendable {
     case runStarted = 3
     /// A date that a time machine filled.
     case filled = 4
-    /// Bucket: 1 missed, 2 by a moderator.
+    /// Bucket: 1 missed, 2 by a moderator, 3 missed by both friends of a mutual streak.
     case broken = 5
     /// A break of a run of 7 or more.
     case brokenAt7 = 6
@@ -26,9 +26,12 @@ public enum AnalyticsMetric: Int32, CaseIterable, Hashable, Sendable {
     case freezeUsed = 11
     /// Bucket: the same.
     case freezeReturned = 12
+    /// Of mutual streaks: recovery tokens.
     case freezeEarned = 13
     case paused = 14
+    /// Bucket: `ProtectionKind` of the events, or 3: a recovery token.
     case protectionUsed = 15
+    /// Bucket: the same.
     case protectionReturned = 16
     /// A user became premium while a streak ran. Bucket: 0, 7 or 30, the count it had at least.
     case conversion = 17
@@ -52,6 +55,15 @@ public enum AnalyticsMetric: Int32, CaseIterable, Hashable, Sendable {
     case notificationOpened = 30
     case notificationOpenedPushed = 31
     case notificationMarkedRead = 32
+    /// A member shared a milestone card where others see it.
+    case cardShared = 33
+    /// A user did something that counts for the date, in whatever kind: once for each date. Kind: none.
+    case activeUser = 34
+
+    /// The bucket of breaks that both friends of a mutual streak missed.
+    public static let missedByBoth: Int32 = 3
+    /// The bucket of recovery tokens among what kept a streak.
+    public static let recoveryToken: Int32 = 3
 }
 
 /// What undid a break; the value is `SoloReason` of the events.

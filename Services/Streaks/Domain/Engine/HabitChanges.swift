@@ -52,6 +52,7 @@ extension StreakLedger {
         guard !pauses.contains(where: { $0.from < $0.until && $0.from < until && from < $0.until }) else {
             throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This habit is already paused.")
         }
+        guard pauses.count < HabitLimits.mostSpans else { throw .tooManySpans("pauses of this habit") }
         // Pauses are known by their instants: one request of a device may bring several.
         var instant = state.asOf
         while pauses.contains(where: { $0.at == instant }) { instant = instant - Interval(microseconds: 1) }
@@ -78,6 +79,10 @@ extension StreakLedger {
     mutating func unarchive(_ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
         let today = try today(policy, state)
         guard habit?.isArchived == true, let last = habit?.archivings.indices.last else { return }
+        // Here, not on the way into the archive: a habit can always be deleted.
+        guard (habit?.archivings.count ?? 0) < HabitLimits.mostSpans else {
+            throw .tooManySpans("times in the archive of this habit")
+        }
         habit?.archivings[last].until = today
     }
 
@@ -111,6 +116,12 @@ extension Schedule {
         guard case .everyNthDate(let step, _) = self else { return self }
         if case .everyNthDate(step, let from)? = before { return .everyNthDate(step, from: from) }
         return .everyNthDate(step, from: date)
+    }
+}
+
+extension ServiceError {
+    fileprivate static func tooManySpans(_ what: String) -> ServiceError {
+        quotaExceeded(what, most: HabitLimits.mostSpans, remedy: "Delete the habit and begin a new one.")
     }
 }
 

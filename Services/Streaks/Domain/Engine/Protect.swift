@@ -1,4 +1,4 @@
-import Kernel
+public import Kernel
 
 /// Free dates, insurances and shields (TS-3).
 extension FoldPass {
@@ -39,6 +39,12 @@ extension FoldPass {
 }
 
 extension StreakLedger {
+    /// When the streak may be insured again: one bought insurance in 7 days, also when it is spent (TS-3). nil: now.
+    public func insurableFrom(at now: Instant) -> Instant? {
+        let next = protections.lazy.filter { $0.kind == .insurance }.map { $0.at + PowerUp.insuranceLength }.max()
+        return next.flatMap { $0 > now ? $0 : nil }
+    }
+
     /// TS-3.
     mutating func protect(
         _ kind: Protection.Kind,

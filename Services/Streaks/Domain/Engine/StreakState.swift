@@ -98,6 +98,19 @@ public struct StreakState: Hashable, Sendable {
 
     /// What became of `date`; `none` outside the dates since the ledger's checkpoint.
     public func mark(on date: CalendarDate) -> Mark { days[date] ?? .none }
+
+    /// Whether nothing was expected on `date`: it is neutral, or an outage that was declared afterwards has given back the freeze that had kept
+    /// it (SD-7). So whenever an outage is declared, a perfect week is the same (CI-6). `false` up to the ledger's checkpoint.
+    public func isExcused(on date: CalendarDate) -> Bool {
+        switch mark(on: date) {
+        case .neutral: true
+        case .frozen:
+            !log.contains { effect in
+                if case .freezeSpent(let spent, _, _, _) = effect { spent == date } else { false }
+            }
+        default: false
+        }
+    }
 }
 
 /// Something that a service emits. Each has a key that is the same in whichever process and however often it is found (SD-5).

@@ -184,8 +184,14 @@ public struct HabitLimits: Hashable, Sendable {
 
     /// Habits of an account, those in the archive too.
     public static let mostHabits = 1_000
+    /// Habits of an account that take room: those that were deleted within 30 days too.
+    public static let mostStored = 2_000
+    /// Dates of all habits of an account, from the first of each, that files may bring: each is judged, and what became of it stored.
+    public static let mostDates = 1_000_000
     /// Completions of one habit on one date.
     public static let mostCompletions = 100
+    /// Versions, pauses or times in the archive of one habit: each of its dates is looked up in them, now and with every later change.
+    public static let mostSpans = 1_000
 
     public static func of(isPremium: Bool) -> HabitLimits { isPremium ? premium : free }
 }

@@ -3,9 +3,6 @@ public import Kernel
 /// What texts about habits may be. Lengths are counted in grapheme clusters: what a person sees as one character, however many combining marks
 /// or joined emoji it is made of; bytes are bounded beside.
 public enum HabitText {
-    /// Bytes that one character may take on average: family emoji have 25, text with several combining marks fewer.
-    private static let bytesPerCharacter = 32
-
     /// A name: one line that shows something.
     ///
     /// - Throws: `VALIDATION_ERROR` naming `field`.
@@ -30,7 +27,7 @@ public enum HabitText {
     ///
     /// - Throws: `VALIDATION_ERROR` naming `field`.
     public static func text(_ text: String, field: String, most: Int) throws(ServiceError) -> String {
-        guard text.utf8.count <= most * bytesPerCharacter else {
+        guard text.utf8.count <= TextLength.mostBytes(characters: most) else {
             throw .validation(field: field, "must be at most \(most) characters")
         }
         let trimmed = trimmed(text)

@@ -46,7 +46,7 @@ public enum PowerUp {
         case .freeze: "Keeps a missed date of your check-in streak."
         case .repair: "Repairs your check-in streak within a day of its break."
         case .restore: "Brings a broken streak back within a day of its break."
-        case .insurance: "Undoes a break of one typed streak within 7 days, once."
+        case .insurance: "Undoes a break of one typed streak within 7 days, once; a streak can be insured once in 7 days."
         case .shield:
             armsShields
                 ? "Covers the next break of your check-in streak, from its purchase or your next check-in on."
@@ -54,6 +54,15 @@ public enum PowerUp {
         case .timeMachine: "Fills one missed date of the last 7 days."
         case .doubleDay: "Twice the coins for a day."
         case .boosterOfXP: "Half as many XP again for 7 days."
+        }
+    }
+
+    /// The kinds of streaks of which its user names one; empty when there is nothing to name.
+    public static func streaks(of good: StreakGood) -> [StreakKind] {
+        switch good {
+        case .insurance: StreakKind.typed
+        case .restore, .timeMachine: StreakKind.solo
+        case .freeze, .repair, .shield, .doubleDay, .boosterOfXP: []
         }
     }
 

@@ -14,7 +14,7 @@ public struct CustomPrompts: Hashable, Sendable {
     public static let defaultEmoji = "📸"
     /// Most entries of a list.
     public static let mostEntries = 30
-    /// Most characters of a text.
+    /// Most characters of a text, as a person counts them.
     public static let longestText = 120
 
     /// In the order of rotation, at least one.
@@ -61,7 +61,7 @@ public struct CustomPrompts: Hashable, Sendable {
 
     private static func problem(of text: String) -> String? {
         if text.isEmpty { return "must not be blank" }
-        if text.count > longestText || text.unicodeScalars.count > 4 * longestText {
+        if text.utf8.count > TextLength.mostBytes(characters: longestText) || text.count > longestText {
             return "must have at most \(longestText) characters"
         }
         if text.unicodeScalars.contains(where: isUnprintable) { return "must be one line of text" }

@@ -22,7 +22,8 @@ struct CheckGoods: QueryHandler {
                     refused: refusal?.reason,
                     message: refusal?.message ?? "",
                     needsUse: PowerUp.needsUse(good, armsShields: boughtShield == .armed),
-                    description: PowerUp.text(good, armsShields: boughtShield == .armed)
+                    description: PowerUp.text(good, armsShields: boughtShield == .armed),
+                    streaks: try await check.streaks(for: good, of: request.userID)
                 )
             )
         }

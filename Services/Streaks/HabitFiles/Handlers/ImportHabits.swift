@@ -42,6 +42,7 @@ struct ImportHabits: MutationHandler {
                     let present = try await HabitRepository.records(of: user, work.sql)
                     // A dry run says it too.
                     guard present.count + found.habits.count <= HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
+                    try await book.requireRoom(for: found)
                     var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)
                     if !request.dryRun { try await arrivals.store(in: book, keepsIDs: false) }
                     return ImportHabitsReply(dryRun: request.dryRun, summary: arrivals.summary(isDry: request.dryRun))
@@ -50,15 +51,22 @@ struct ImportHabits: MutationHandler {
         }
     }
 
-    private func reader(_ request: ImportHabitsRequest) throws(ServiceError)
+    func problems(of request: ImportHabitsRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try reader(request) } }
+
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private func reader(_ request: ImportHabitsRequest) throws
         -> @Sendable ([UInt8], HabitFileContext) -> HabitImport
     {
+        var check = FieldCheck()
+        check.require(request.file != nil, "file", "is required")
+        let isMapping = request.format == "mapping"
+        check.require(!isMapping || request.columns != nil, "columns", "is needed for the format mapping")
+        check.require(!isMapping || !(request.columns?.date.isEmpty ?? false), "columns.date", "is required")
+        try check.finish()
         switch request.format {
         case "loop": return { UploadedHabits.loop($0, $1) }
         case "mapping":
-            guard let columns = request.columns else { throw .validation(field: "columns", "is needed for the format mapping") }
-            guard !columns.date.isEmpty else { throw .validation(field: "columns.date", "is required") }
-            let mapping = HabitMapping(columns)
+            let mapping = HabitMapping(request.columns ?? HabitColumns())
             return { bytes, context in
                 var reader = HabitMappingImport(mapping, context)
                 reader.read(bytes)

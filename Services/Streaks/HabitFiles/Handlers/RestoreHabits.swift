@@ -36,6 +36,7 @@ struct RestoreHabits: MutationHandler {
                 try await mutations.once(context, request.withoutKeys(of: \.file)) { work in
                     let book = try await habits.open(user, work)
                     var arrivals = HabitArrivals(found, beside: [], limit: book.limits.activeHabits)
+                    try await book.requireRoom(for: found, replacing: true)
                     guard !request.dryRun else {
                         return RestoreHabitsReply(dryRun: true, summary: arrivals.summary(isDry: true), epoch: nil)
                     }

@@ -7,6 +7,7 @@ extension PersonalData {
         PersonalTable(
             "habit_reminder_schedule",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [
                 PersonalExport(
                     "habit_reminder_settings",
@@ -17,6 +18,7 @@ extension PersonalData {
         PersonalTable(
             "habit_reminder",
             users: ["user_id": .delete],
+            growth: .bounded("one for each habit"),
             references: ["streak_id"],
             exports: [
                 PersonalExport("habit_reminders", ["streak_id", "handled_date", "snooze_at"]) { "user_id = \($0)" }
@@ -25,6 +27,7 @@ extension PersonalData {
         PersonalTable(
             "habit_reminder_answer",
             users: ["user_id": .delete],
+            growth: .bounded("a few for each habit and date; for 10 days"),
             references: ["streak_id"],
             exports: [
                 PersonalExport("habit_reminder_answers", ["streak_id", "on_date", "number", "action", "answered_at"]) {

@@ -15,7 +15,7 @@ struct Sync: MutationHandler {
     func handle(_ request: SyncRequest, _ context: CallContext) async throws -> Once<SyncReply> {
         let user = try context.requireUser()
         guard request.schemaVersion == SyncProtocol.version else { throw ServiceError.unknownSchema(request.schemaVersion) }
-        let device = try DeviceID(parsing: request.deviceID, field: "device_id")
+        let device = try Self.device(request)
         let page = try Page<SyncPosition>(following: request, context)
         let date = try await habits.refresh(user, context)
         return try await habits.knowing(user, context) {
@@ -27,5 +27,11 @@ struct Sync: MutationHandler {
                 return try await visit.reply(date)
             }
         }
+    }
+
+    func problems(of request: SyncRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try Self.device(request) } }
+
+    private static func device(_ request: SyncRequest) throws(ServiceError) -> DeviceID {
+        try DeviceID(parsing: request.deviceID, field: "device_id")
     }
 }

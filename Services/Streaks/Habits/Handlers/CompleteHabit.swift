@@ -37,14 +37,23 @@ struct CompleteHabit: MutationHandler {
         }
     }
 
+    func problems(of request: CompleteHabitRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.amounts(request) }
+    }
+
+    /// The amounts, when all else that the request alone says is right, too.
+    ///
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
     private static func amounts(_ request: CompleteHabitRequest) throws -> (value: Amount?, increment: Amount?) {
+        var check = FieldCheck()
+        let value = try check.take(request.value) { try Amount($0, field: "value") }
+        let increment = try check.take(request.increment) { try Amount($0, field: "increment") }
+        _ = try check.take { try CompletionForm.note(request.note) }
+        try check.finish()
         guard request.value == nil || request.increment == nil else {
             throw ServiceError.validation(field: "increment", "cannot be combined with value")
         }
-        return (
-            try request.value.map { try Amount($0, field: "value") },
-            try request.increment.map { try Amount($0, field: "increment") }
-        )
+        return (value, increment)
     }
 
     /// What a completion says that adds to a date: with a target its own value, without one the whole value of the date.

@@ -15,4 +15,9 @@ struct CreateHabit: MutationHandler {
             return try await book.shown(try await book.create(new))
         }
     }
+
+    func problems(of request: CreateHabitRequest) -> [ServiceError.Detail] {
+        // The date decides what a schedule is counted from, not whether it is one.
+        FieldCheck.problems { _ = try HabitForm(request, today: CalendarDate(dayNumber: 0)) }
+    }
 }

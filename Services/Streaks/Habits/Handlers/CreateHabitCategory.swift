@@ -19,4 +19,8 @@ struct CreateHabitCategory: MutationHandler {
             return try await book.shown(try await book.categories.add(form.details, id: request.id))
         }
     }
+
+    func problems(of request: CreateHabitCategoryRequest) -> [ServiceError.Detail] {
+        CategoryForm.problems(name: request.name, color: request.color, icon: request.icon, isNew: true)
+    }
 }

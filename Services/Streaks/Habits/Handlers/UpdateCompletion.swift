@@ -9,7 +9,7 @@ struct UpdateCompletion: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: UpdateCompletionRequest, _ context: CallContext) async throws -> Once<HabitEntryReply> {
-        let value = try request.value.map { try Amount($0, field: "value") }
+        let value = try Self.value(request)
         return try await changes.once(context, request, of: request.habitID) { book, found in
             let habit = try found.get()
             let record = try await CompletionReads.find(request.completionID, of: book.user, habit.record.streak, book.work.sql)
@@ -23,6 +23,21 @@ struct UpdateCompletion: MutationHandler {
             if details != record.details { try await book.describe(record.id, details) }
             return try await entry.reply()
         }
+    }
+
+    func problems(of request: UpdateCompletionRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.value(request) }
+    }
+
+    /// The value, when the note is right, too.
+    ///
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func value(_ request: UpdateCompletionRequest) throws -> Amount? {
+        var check = FieldCheck()
+        let value = try check.take(request.value) { try Amount($0, field: "value") }
+        _ = try check.take { try CompletionForm.note(request.note ?? "") }
+        try check.finish()
+        return value
     }
 
     private static func details(

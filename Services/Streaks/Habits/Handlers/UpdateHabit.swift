@@ -16,4 +16,6 @@ struct UpdateHabit: MutationHandler {
             return try await book.shown(habit.id)
         }
     }
+
+    func problems(of request: UpdateHabitRequest) -> [ServiceError.Detail] { HabitForm.problems(request) }
 }

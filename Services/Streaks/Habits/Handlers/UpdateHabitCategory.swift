@@ -23,4 +23,8 @@ struct UpdateHabitCategory: MutationHandler {
             return try await book.shown(record.id)
         }
     }
+
+    func problems(of request: UpdateHabitCategoryRequest) -> [ServiceError.Detail] {
+        CategoryForm.problems(name: request.name, color: request.color, icon: request.icon, isNew: false)
+    }
 }

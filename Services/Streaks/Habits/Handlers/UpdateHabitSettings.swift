@@ -9,8 +9,7 @@ struct UpdateHabitSettings: MutationHandler {
     let changes: HabitChanges
 
     func handle(_ request: UpdateHabitSettingsRequest, _ context: CallContext) async throws -> Once<HabitAppSettings> {
-        let reminder = try request.dailyReminderTime.map { try HabitReminderTime.minute($0, field: "daily_reminder_time") }
-        let accent = try request.accentColor.map { try HabitText.color($0, field: "accent_color") }
+        let (accent, reminder) = try Self.texts(request)
         return try await changes.once(context, request) { book in
             var settings = book.account.settings
             if let theme = request.theme.flatMap(HabitSettings.Theme.init(rawValue:)) { settings.theme = theme }
@@ -29,5 +28,20 @@ struct UpdateHabitSettings: MutationHandler {
             try await book.store(settings)
             return HabitAppSettings(settings, backedUpAt: book.account.backedUpAt)
         }
+    }
+
+    func problems(of request: UpdateHabitSettingsRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.texts(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func texts(_ request: UpdateHabitSettingsRequest) throws -> (accent: String?, reminder: Int?) {
+        var check = FieldCheck()
+        let accent = try check.take(request.accentColor) { try HabitText.color($0, field: "accent_color") }
+        let reminder = try check.take(request.dailyReminderTime) {
+            try HabitReminderTime.minute($0, field: "daily_reminder_time")
+        }
+        try check.finish()
+        return (accent, reminder)
     }
 }

@@ -3,5 +3,7 @@ internal import ServiceRuntime
 
 extension PersonalData {
     /// What this feature stores itself; habits are `core`'s.
-    static let habitClearing = PersonalData([PersonalTable("habit_clearing", users: ["user_id": .delete], references: ["token"])])
+    static let habitClearing = PersonalData([
+        PersonalTable("habit_clearing", users: ["user_id": .delete], growth: .perUser, references: ["token"])
+    ])
 }

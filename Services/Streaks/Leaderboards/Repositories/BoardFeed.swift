@@ -142,7 +142,7 @@ enum BoardFeed {
         try await database.execute(
             """
             DELETE FROM board_change
-            WHERE position IN (SELECT position FROM board_change ORDER BY position LIMIT \(deletedAtOnce))
+            WHERE position IN (SELECT position FROM board_change ORDER BY position LIMIT \(deletedAtOnce) FOR UPDATE SKIP LOCKED)
                 AND noted_at < clock_timestamp() - make_interval(secs => \(Int32(kept.microseconds / 1_000_000)))
             """
         )

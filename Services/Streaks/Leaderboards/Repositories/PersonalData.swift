@@ -8,6 +8,7 @@ extension PersonalData {
             PersonalTable(
                 "leaderboard_view",
                 users: ["user_id": .delete],
+                growth: .bounded("one for each week; for some weeks"),
                 exports: [PersonalExport("leaderboard_views", ["week"]) { "user_id = \($0)" }]
             )
         ],

@@ -22,7 +22,12 @@ struct FriendshipConsumers: Sendable {
             EventHandler(FriendshipEnded.self) { event, work in
                 let friendship = event.friendshipID
                 try await StartRepository.lock([event.userAID, event.userBID], work.sql)
-                try await StartRepository.noteEnd(of: friendship, at: work.now, work.sql)
+                try await StartRepository.noteEnd(
+                    of: friendship,
+                    at: work.now,
+                    endedAt: event.endedAt ?? work.now,
+                    work.sql
+                )
                 // None when a later friendship's streak has started already: that has ended it (`MutualStarts`).
                 let streaks = try await StartRepository.streaks(of: friendship, work.sql)
                 let command: StreakCommand =

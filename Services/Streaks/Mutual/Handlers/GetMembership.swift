@@ -7,6 +7,7 @@ internal import StreaksCore
 /// member's own photos stay theirs.
 struct GetMembership: QueryHandler {
     let reads: StreakReads
+    let closed: ClosedDates
     let clock: any Clock
 
     func handle(_ request: GetMembershipRequest, _: CallContext) async throws -> GetMembershipReply {
@@ -18,6 +19,7 @@ struct GetMembership: QueryHandler {
             now: clock.now()
         )
         guard let streak = seen.first else { return GetMembershipReply() }
-        return GetMembershipReply(friendID: streak.partnerID, openFrom: streak.openFrom)
+        let closed = try await closed.first(of: streak.row)
+        return GetMembershipReply(friendID: streak.partnerID, openFrom: min(streak.openFrom, closed ?? streak.openFrom))
     }
 }

@@ -15,6 +15,7 @@ struct GetStreak: QueryHandler {
     let views: MutualViews
     let snaps: SnapsClient
     let billing: BillingClient
+    let closed: ClosedDates
 
     func handle(_ request: GetStreakRequest, _ context: CallContext) async throws -> StreakDetail {
         let user = try context.requireUser()
@@ -22,9 +23,10 @@ struct GetStreak: QueryHandler {
         guard let view = try await views.streaks(.one(id), of: user, withPartners: true, context).first else {
             throw ServiceError.notFound("streak")
         }
+        let closedFrom = try await closed.first(of: view.row)
         let (others, seen) = try await concurrently {
             try await concurrently {
-                await self.todaysSnaps(view, user, context)
+                await self.todaysSnaps(view, closedFrom, user, context)
             } _: {
                 await self.tokensLeft(context)
             }
@@ -70,7 +72,12 @@ struct GetStreak: QueryHandler {
 
     /// Today's two snaps as `media` lets the reader see them; nil when it does not answer in time. The rest of the detail does not
     /// depend on it.
-    private func todaysSnaps(_ view: MutualStreak, _ user: UserID, _ context: CallContext) async -> GetStreakSnapsReply? {
+    private func todaysSnaps(
+        _ view: MutualStreak,
+        _ closedFrom: CalendarDate?,
+        _ user: UserID,
+        _ context: CallContext
+    ) async -> GetStreakSnapsReply? {
         let request = GetStreakSnapsRequest(
             userID: user,
             streakID: view.row.id,
@@ -78,7 +85,8 @@ struct GetStreak: QueryHandler {
             yourDate: view.yourDate,
             friendDate: view.partnerDate,
             openFrom: view.openFrom,
-            friendNewestDate: view.partnerNewest
+            friendNewestDate: view.partnerNewest,
+            closedFrom: closedFrom
         )
         return try? await snaps.getStreakSnaps(request, context: context.child(timeout: Self.timeout))
     }

@@ -12,6 +12,9 @@ struct PlanContribution: QueryHandler {
 
     func handle(_ request: PlanContributionRequest, _: CallContext) async throws -> PlanContributionReply {
         let user = request.userID
+        if let prompt = request.promptID, !PromptName.isKnown(prompt) {
+            throw ServiceError.validation(field: "prompt_id", "must name a prompt, as GET /api/prompts/today does")
+        }
         let asked = RecordContribution.distinct(request.streakIDs)
         let received = request.receivedAt ?? clock.now()
         let now = clock.now()

@@ -39,10 +39,27 @@ enum StartRepository {
             .map { try $0.decode(as: StreakID.self) }
     }
 
-    /// Notes that a friendship is over, for starts that are on their way. Starts of the two are locked.
-    static func noteEnd(of friendship: FriendshipID, at now: Instant, _ sql: Transaction) async throws {
+    /// Notes that a friendship is over, for starts that are on their way, and for what its streaks still hide. Starts of the two are locked.
+    ///
+    /// - Parameters:
+    ///   - now: when it became known.
+    ///   - end: when it ended.
+    static func noteEnd(of friendship: FriendshipID, at now: Instant, endedAt end: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             "INSERT INTO ended_friendship (friendship_id, ended_at) VALUES (\(friendship), \(now)) ON CONFLICT DO NOTHING"
+        )
+        _ = try await sql.execute(
+            """
+            UPDATE mutual_streak SET friendship_ended_at = \(end)
+            WHERE friendship_id = \(friendship) AND friendship_ended_at IS NULL
+            """
+        )
+    }
+
+    /// When the friendship of a streak ended; nil when it has not.
+    static func friendshipEnd(of streak: StreakID, _ sql: some QueryExecutor) async throws -> Instant? {
+        try await sql.query("SELECT friendship_ended_at FROM mutual_streak WHERE streak_id = \(streak)").first?.decode(
+            as: Instant?.self
         )
     }
 

@@ -8,6 +8,7 @@ extension PersonalData {
             PersonalTable(
                 "user_stats",
                 users: ["user_id": .delete],
+                growth: .perUser,
                 exports: [
                     PersonalExport(
                         "totals",
@@ -21,6 +22,7 @@ extension PersonalData {
             PersonalTable(
                 "achievement",
                 users: ["user_id": .delete],
+                growth: .bounded("one for each achievement"),
                 exports: [PersonalExport("achievements", ["kind", "earned_at"]) { "user_id = \($0)" }]
             ),
         ],

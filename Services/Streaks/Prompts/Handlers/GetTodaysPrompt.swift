@@ -17,7 +17,7 @@ struct GetTodaysPrompt: QueryHandler {
         var reply = Self.builtIn(date)
         if let id = request.streakID, let own = try await prompts.find(id, for: user), own.isActive {
             let (number, entry) = own.prompts.entry(of: date)
-            reply.id = "custom-\(number)"
+            reply.id = PromptName.custom(number)
             reply.text = entry.text
             reply.category = .custom
             reply.emoji = entry.emoji ?? CustomPrompts.defaultEmoji

@@ -7,6 +7,7 @@ extension PersonalData {
         PersonalTable(
             "reminder_schedule",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [
                 PersonalExport(
                     "reminders",
@@ -20,6 +21,7 @@ extension PersonalData {
         PersonalTable(
             "solo_reminder",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [
                 PersonalExport("solo_reminders", ["handled_date", "missed_date", "broken_at", "lost_count"]) { "user_id = \($0)" }
             ]

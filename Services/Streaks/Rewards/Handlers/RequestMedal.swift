@@ -10,10 +10,7 @@ struct RequestMedal: MutationHandler {
 
     func handle(_ request: RequestMedalRequest, _ context: CallContext) async throws -> Once<Medal> {
         let user = try context.requireUser()
-        let country = request.country.uppercased()
-        guard country.utf8.allSatisfy({ (65...90).contains($0) }), country.utf8.count == 2 else {
-            throw ServiceError.validation(field: "country", "must be two letters, as in ISO 3166-1: GB")
-        }
+        let country = try Self.country(request)
         let address = MedalAddress(
             name: request.name,
             line1: request.line1,
@@ -39,5 +36,17 @@ struct RequestMedal: MutationHandler {
             try await MedalRepository.store(medal, work.sql)
             return Medal(medal)
         }
+    }
+
+    func problems(of request: RequestMedalRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.country(request) }
+    }
+
+    private static func country(_ request: RequestMedalRequest) throws(ServiceError) -> String {
+        let country = request.country.uppercased()
+        guard country.utf8.allSatisfy({ (65...90).contains($0) }), country.utf8.count == 2 else {
+            throw .validation(field: "country", "must be two letters, as in ISO 3166-1: GB")
+        }
+        return country
     }
 }

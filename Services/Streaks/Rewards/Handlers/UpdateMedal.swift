@@ -12,9 +12,6 @@ struct UpdateMedal: MutationHandler {
 
     func handle(_ request: UpdateMedalRequest, _ context: CallContext) async throws -> Once<AdminMedal> {
         let admin = try context.requireAdmin()
-        guard request.status == .sent || request.status == .declined else {
-            throw ServiceError.validation(field: "status", "must be sent or declined")
-        }
         return try await mutations.once(context, request) { [profiles] work in
             guard var medal = try await MedalRepository.lock(request.medalID, work.sql) else {
                 throw ServiceError.notFound("medal")
@@ -28,5 +25,9 @@ struct UpdateMedal: MutationHandler {
             try await AdminReport.emit(.decideMedal, of: [medal.user], by: admin, words, context, work)
             return AdminMedal(medal, try await profiles.known([medal.user], work.sql)[medal.user])
         }
+    }
+
+    func problems(of request: UpdateMedalRequest) -> [ServiceError.Detail] {
+        [.sent, .declined].contains(request.status) ? [] : [.init(field: "status", message: "must be sent or declined")]
     }
 }

@@ -8,6 +8,7 @@ extension PersonalData {
             PersonalTable(
                 "team_check_in",
                 users: ["user_id": .delete],
+                growth: .bounded("one for each circle and date"),
                 references: ["id", "circle_id"],
                 exports: [
                     PersonalExport("circle_check_ins", ["circle_id", "on_date", "checked_in_at", "to_circle"]) {

@@ -8,13 +8,13 @@ public enum HabitFileRules {
     public static let dayNoteLength = 500
     public static let unitLength = 20
     public static let categoryLength = 30
-    /// Of one file. Ten years of 200 habits are 730,000 completions.
+    /// Of one file that is read. What the account has room for is asked after it (`HabitBook.requireRoom`).
     public static let mostHabits = 1000
     public static let mostCategories = 100
     public static let mostCompletions = 1_000_000
     public static let longestPause = 90
-    /// Versions, pauses or times in the archive of one habit: each of its dates is looked up in them, now and with every later change.
-    public static let mostSpans = 1000
+    /// Versions, pauses or times in the archive of one habit.
+    public static let mostSpans = HabitLimits.mostSpans
 
     /// Without spaces and line ends around it.
     public static func trimmed(_ text: String) -> String {

@@ -6,6 +6,7 @@ extension PersonalData {
         PersonalTable(
             "visitor",
             users: ["user_id": .delete],
+            growth: .perUser,
             exports: [PersonalExport("greetings", ["display_name", "greetings"]) { "user_id = \($0)" }]
         )
     ])

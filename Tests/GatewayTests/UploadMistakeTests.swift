@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What forms go wrong with in practice, and what is answered.
+@Suite(.timeLimit(.minutes(5))) struct UploadMistakeTests {
+    private static func send(_ disposition: [UInt8], _ content: String, to gateway: EchoGateway) async throws -> RawReply {
+        let start = Array("--b\r\nContent-Disposition: form-data; ".utf8) + disposition + Array("\r\n\r\n".utf8)
+        let body = start + Array(content.utf8) + Array("\r\n--b--\r\n".utf8)
+        let head = "POST /api/photos HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        return try await gateway.ask(head + "Content-Length: \(body.count)\r\n\r\n", body: body)
+    }
+
+    /// React Native sends the first when FormData gets an object that is no file.
+    @Test func `a text in place of a file says what to send, and leaves nothing behind`() async throws {
+        let gateway = try await EchoGateway()
+        for text in ["[object Object]", "undefined", "file:///data/user/0/app/cache/photo.jpg", "data:image/jpeg;base64,/9j/4AA"]
+        {
+            let reply = try await Self.send(Array("name=\"photo\"".utf8), text, to: gateway)
+            #expect(reply.status == 400 && reply.code == "VALIDATION_ERROR", "\(reply)")
+            #expect(reply.body.contains(#""field":"photo""#) && reply.body.contains("{uri, name, type}"), "\(reply)")
+            #expect(reply.body.contains(text.prefix(15)), "\(reply)")
+        }
+        let left = FileManager.default.enumerator(atPath: gateway.files.appendingPathComponent("incoming").path)?.allObjects ?? []
+        #expect(left.isEmpty, "\(left)")
+        await gateway.stop()
+    }
+
+    @Test(arguments: ["[objections]", "nullable", "x"])
+    func `other contents are the service's to judge`(text: String) async throws {
+        let reply = try await Self.send(Array("name=\"photo\"".utf8), text, to: try await EchoGateway.shared.value)
+        #expect(reply.status == 200, "\(reply)")
+    }
+
+    @Test func `a file name in Latin-1, or with a byte that no text has, is only a hint`() async throws {
+        let gateway = try await EchoGateway.shared.value
+        for name in [Array("caf".utf8) + [0xE9], Array("a".utf8) + [0] + Array("b".utf8)] {
+            let disposition = Array("name=\"photo\"; filename=\"".utf8) + name + Array(".jpg\"".utf8)
+            let reply = try await Self.send(disposition, "some bytes", to: gateway)
+            #expect(reply.status == 200 && reply.body.contains(".jpg"), "\(reply)")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Database
+import Kernel
+import Replicas
+import StreaksAPI
+import StreaksDomain
+import TestSupport
+import Testing
+
+@testable import ServiceRuntime
+@testable import StreaksCore
+@testable import StreaksHabitSync
+@testable import StreaksHabits
+@testable import StreaksService
+
+/// How much of their habits one user may store (D22).
+@Suite(.timeLimit(.minutes(5))) struct HabitQuotaTests {
+    /// A world whose users may have so many rows of a table.
+    private func withQuota(_ limits: [String: Int], _ body: (HabitWorld) async throws -> Void) async throws {
+        try await withHabits { world in
+            let core = StreaksCore(
+                database: world.database,
+                bus: NoServices(),
+                avatars: AvatarLinks(base: ""),
+                quotas: Quotas(limits),
+                StreaksModule.extensions
+            )
+            try await body(
+                HabitWorld(
+                    database: world.database,
+                    clock: world.clock,
+                    work: world.work,
+                    mutations: world.mutations,
+                    core: core,
+                    user: world.user
+                )
+            )
+        }
+    }
+
+    private func count(_ table: Query, _ world: HabitWorld) async throws -> Int {
+        try await world.database.query("SELECT count(*) FROM \(table)").first?.get(at: 0) ?? -1
+    }
+
+    @Test func `a completion beyond the quota is refused with nothing stored, and a deleted one makes room`() async throws {
+        try await withQuota(["habit_completion": 2]) { world in
+            let habit = try await world.create("Read").id
+            try await world.complete(habit, on: "2026-01-03", id: completionID(1))
+            try await world.complete(habit, on: "2026-01-04", id: completionID(2))
+            let error = await #expect(throws: ServiceError.self) { try await world.complete(habit) }
+            #expect(error?.reason == "QUOTA_EXCEEDED")
+            #expect(
+                error?.message.hasPrefix("You have 2 completions of habits, as many as one account can have. Delete ") == true
+            )
+            #expect(try await count("habit_completion", world) == 2)
+            // What is there already needs no room: a repeat of it has its answer.
+            let repeated = try await world.complete(habit, on: "2026-01-04", id: completionID(2))
+            #expect(repeated.completion?.id == completionID(2))
+            try await world.delete(completionID(1), of: habit)
+            #expect(try await world.complete(habit).completion != nil)
+            #expect(try await count("habit_completion", world) == 2)
+        }
+    }
+
+    @Test func `of the changes of a device those that have room are applied, and each other one is refused for itself`()
+        async throws
+    {
+        try await withQuota(["habit_completion": 3]) { world in
+            try await world.push([Push.habit(1, 1, "Water", target: 1_000), Push.habit(2, 2, "Read")])
+            let some = SyncCompletionFields(value: 1)
+            let reply = try await world.push([
+                Push.done(10, 10, 1, on: "2026-01-05", some), Push.done(11, 11, 1, on: "2026-01-05", some),
+                Push.done(12, 12, 1, on: "2026-01-05", some), Push.done(13, 13, 1, on: "2026-01-05", some),
+                Push.note(14, "thirsty", on: "2026-01-05"),
+            ])
+            #expect(reply.answers == ["applied", "applied", "applied", "QUOTA_EXCEEDED", "applied"])
+            let full = try await world.push([Push.done(20, 20, 1, on: "2026-01-05", some)])
+            #expect(full.answers == ["QUOTA_EXCEEDED"])
+            #expect(full.results.first?.message?.contains("3 completions") == true)
+            #expect(try await world.push([Push.undone(30, 11)]).answers == ["applied"])
+            #expect(try await world.push([Push.done(31, 31, 2, on: "2026-01-05")]).answers == ["applied"])
+            #expect(try await count("habit_completion", world) == 3)
+        }
+    }
+
+    @Test func `who deletes without end is refused until everything is deleted`() async throws {
+        try await withQuota(["habit_tombstone": 2]) { world in
+            try await world.push([Push.habit(1, 1, "Water")])
+            for id in [UInt64(10), 11] {
+                let made = try await world.push([Push.done(id * 10, id, 1, on: "2026-01-05"), Push.undone(id * 10 + 1, id)])
+                #expect(made.answers == ["applied", "applied"])
+            }
+            let refused = try await world.push([Push.done(200, 20, 1, on: "2026-01-05")])
+            #expect(refused.answers == ["QUOTA_EXCEEDED"])
+            #expect(refused.results.first?.message?.contains("deleted within 400 days") == true)
+            // Deleting is never refused.
+            #expect(try await world.push([Push.on(210, "delete", 1)]).answers == ["applied"])
+            try await world.restore([(id: habitID(1), name: "Water", target: nil)])
+            #expect(try await world.push([Push.done(220, 20, 1, on: "2026-01-05")]).answers == ["applied"])
+        }
+    }
+
+    @Test func `habits that were deleted within 30 days take room too, until they are gone`() async throws {
+        try await withHabits { world in
+            try await world.create("Read")
+            try await world.database.execute(
+                """
+                WITH made AS (INSERT INTO streak (id, kind, started_at, settled_at)
+                    SELECT gen_random_uuid(), \(StreakKind.habit.rawValue)::int, now(), now() FROM generate_series(1, 1999) RETURNING id)
+                INSERT INTO habit (user_id, id, streak_id, name, name_key, color, icon, position, created_at, updated_at, as_of, sequence,
+                    deleted_at)
+                SELECT \(world.user), id, id, 'Gone', 'gone', '#6366F1', 'book', 9, \(world.clock.now()), \(world.clock.now()),
+                    \(day("2026-01-05")), 1, \(world.clock.now()) FROM made
+                """
+            )
+            let error = await #expect(throws: ServiceError.self) { try await world.create("Walk") }
+            #expect(error?.reason == "QUOTA_EXCEEDED")
+            #expect(error?.message.contains("2000 habits") == true)
+            world.clock.advance(by: .days(31))
+            let purge = HabitPurge(work: world.work, database: world.database).jobs.first { $0.name == "deleted_habits" }
+            while try await purge?.run(world.clock.now()) ?? 0 > 0 {}
+            try await world.create("Walk")
+        }
+    }
+
+    @Test func `a note belongs to a date since 2000`() async throws {
+        try await withHabits { world in
+            let handler = SetDayNote(changes: world.changes)
+            func note(_ text: String, on date: String) async throws {
+                _ = try await handler.handle(SetDayNoteRequest(date: day(date), note: text), world.context)
+            }
+            try await note("a good day", on: "2000-01-01")
+            for text in ["a good day", ""] {
+                let fields = await world.fields { try await note(text, on: "1999-12-31") }
+                #expect(fields == ["date": "must be 2000-01-01 or later"])
+            }
+            #expect(try await world.push([Push.note(1, "long ago", on: "0999-01-01")]).answers == ["VALIDATION_ERROR"])
+            #expect(try await count("habit_day_note", world) == 1)
+            #expect(try await count("habit_tombstone", world) == 0)
+        }
+    }
+}
