@@ -107,6 +107,16 @@ final class World: Sendable {
         if !travelling { try await startGateway() }
     }
 
+    /// Its replicas would keep their connections to the server that all share, which allows 500.
+    deinit {
+        let hosts = hosts.withLock { $0 }
+        Task { [nats] in
+            for host in hosts { await host.stop() }
+            // Only now may their broker end.
+            withExtendedLifetime(nats) {}
+        }
+    }
+
     /// A database of the world's own on the server that all share.
     private static func makeDatabase() async throws -> String {
         let server = try await PostgresServer.shared()
