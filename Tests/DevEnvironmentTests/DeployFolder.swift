@@ -22,7 +22,7 @@ struct DeployFolder {
         for script in [
             "dev", "building.sh", "build_progress.py", "check.py", "turns.sh", "test_times.py", "demo", "bench",
             "bench_settlement.py",
-            "bench_live.py", "bench_habits.py",
+            "bench_live.py", "bench_habits.py", "bench_hostile.py",
             "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
             "bench_writes.py", "generate", "new_service.py",
         ] {

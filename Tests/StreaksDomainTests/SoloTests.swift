@@ -210,6 +210,23 @@ import Testing
         #expect(story.refusal("2026-05-10T13:00:00Z", .pause(until: day("2026-05-20"))) == nil)
     }
 
+    @Test func `Of two pauses around midnight the first counts, whichever is applied first (SD-5)`() throws {
+        let (early, late) = (moment("2026-05-04T23:59:59Z"), moment("2026-05-05T00:00:01Z"))
+        let first = StreakCommand.pause(until: day("2026-05-10"), receivedAt: early)
+        let second = StreakCommand.pause(until: day("2026-05-12"), receivedAt: late)
+        var inOrder = try checkIn(1...3)
+        try inOrder.at("2026-05-05T00:00:02Z", first)
+        #expect(inOrder.refusal("2026-05-05T00:00:02Z", second) == "ALREADY_PAUSED")
+        var turned = try checkIn(1...3)
+        try turned.at("2026-05-05T00:00:02Z", second)
+        let state = try turned.at("2026-05-05T00:00:03Z", first)
+        #expect(state.count == 3 && turned.ledger.pauses.map(\.from) == [day("2026-05-04")])
+        // The later end: it was said to a device.
+        #expect(turned.ledger.pauses.map(\.until) == [day("2026-05-12")])
+        #expect(turned.refusal("2026-05-05T08:00:00Z", second) == "ALREADY_PAUSED")
+        #expect(try turned.settle("2026-05-11T12:00:00Z").count == 3)
+    }
+
     @Test func `A repair joins the run of before with that of since, and its cooldown is 30 days (CI-3)`() throws {
         var story = try checkIn(1...3)
         #expect(story.refusal("2026-05-03T13:00:00Z", .repair(a, id: one)) == "STREAK_NOT_BROKEN")

@@ -578,6 +578,10 @@ class Model:
             raise Refused("PAUSE_TOO_LONG")
         if any(a <= today < b for a, b in self.pauses):
             raise Refused("ALREADY_PAUSED")
+        for index, (a, b) in enumerate(self.pauses):
+            if today < a < min(until, b):  # that one begins earlier
+                self.pauses[index] = (today, min(max(until, b), today + 90))
+                return
         done = self.fold(now)["last"]
         if any(a < b and (done is None or done < b) for a, b in self.pauses):  # CI-1
             raise Refused("PAUSE_NEEDS_CHECK_IN")

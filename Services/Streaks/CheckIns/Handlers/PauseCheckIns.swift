@@ -24,23 +24,25 @@ struct PauseCheckIns: MutationHandler {
                 to: stored,
                 work
             )
-            let (from, count) = (written.change.ledger.pauses.last?.from ?? today, written.change.state.count)
+            // Another one that lies ahead of it may go on longer.
+            let pause = written.change.ledger.pauses.last
+            let (from, end, count) = (pause?.from ?? today, pause?.until ?? request.resumeDate, written.change.state.count)
             try await CheckInRepository.addPause(
                 user,
                 from: from,
-                until: request.resumeDate,
+                until: end,
                 reason: request.reason,
                 notes: request.notes,
                 at: work.now,
                 work.sql
             )
-            let until = CheckInWords.day(request.resumeDate)
+            let until = CheckInWords.day(end)
             return PauseCheckInsReply(
                 data: PausedCheckIns(
                     paused: true,
                     pauseStartDate: from,
-                    pauseEndDate: request.resumeDate,
-                    daysPaused: Int32(from.distance(to: request.resumeDate)),
+                    pauseEndDate: end,
+                    daysPaused: Int32(from.distance(to: end)),
                     currentStreak: Int32(count),
                     message: "Streak paused until \(until)."
                         + (count > 0 ? " Your \(count)-day streak is safe!" : "")

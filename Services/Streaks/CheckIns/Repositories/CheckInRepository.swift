@@ -87,8 +87,12 @@ enum CheckInRepository {
     ) async throws {
         _ = try await sql.execute(
             """
+            WITH longer AS (
+                UPDATE check_in_pause SET from_date = \(from), until_date = \(until)
+                WHERE user_id = \(user) AND from_date > \(from) AND from_date < \(until) RETURNING 1
+            )
             INSERT INTO check_in_pause (user_id, paused_at, from_date, until_date, reason, notes)
-            VALUES (\(user), \(now), \(from), \(until), \(reason), \(notes)) ON CONFLICT DO NOTHING
+            SELECT \(user), \(now), \(from), \(until), \(reason), \(notes) WHERE NOT EXISTS (SELECT FROM longer) ON CONFLICT DO NOTHING
             """
         )
     }

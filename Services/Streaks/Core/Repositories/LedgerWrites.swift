@@ -66,7 +66,7 @@ extension LedgerRepository {
             """
             INSERT INTO streak_pause (streak_id, paused_at, from_date, until_date)
             SELECT * FROM unnest(\(pauses.map(\.0)), \(pauses.map(\.1.at)), \(pauses.map(\.1.from)), \(pauses.map(\.1.until)))
-            ON CONFLICT (streak_id, paused_at) DO UPDATE SET until_date = EXCLUDED.until_date
+            ON CONFLICT (streak_id, paused_at) DO UPDATE SET from_date = EXCLUDED.from_date, until_date = EXCLUDED.until_date
             """
         )
     }

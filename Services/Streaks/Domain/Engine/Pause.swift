@@ -1,7 +1,7 @@
 import Kernel
 
 extension StreakLedger {
-    /// CI-4: from the date of the participant on which it was received.
+    /// CI-4: from the date of the participant on which it was received; to the later end, where another one lies ahead of it.
     mutating func pause(until: CalendarDate, receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState)
         throws(ServiceError)
     {
@@ -15,6 +15,14 @@ extension StreakLedger {
         }
         guard !pauses.contains(where: { $0.from <= from && from < $0.until }) else {
             throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This streak is already paused.")
+        }
+        // It was received before one that was applied first, as by two devices around midnight, or travel shows an earlier date again: that
+        // one begins earlier, so that both orders come to the same (SD-5).
+        if let index = pauses.firstIndex(where: { from < $0.from && $0.from < until && $0.from < $0.until }) {
+            let end = min(max(until, pauses[index].until), from.advanced(by: longest))
+            return try late(receivedAt, policy, state) { ledger, _ in
+                (ledger.pauses[index].from, ledger.pauses[index].until) = (from, end)
+            }
         }
         // CI-1: otherwise pauses in a row would keep a streak for ever.
         if let last = pauses.filter({ $0.from < $0.until }).map(\.until).max(), state.lastCompletedDate.map({ $0 < last }) ?? true
