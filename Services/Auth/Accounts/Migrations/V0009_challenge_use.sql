@@ -1,0 +1,8 @@
+-- Solutions of challenges that were used (`auth.challenge`): each holds once. Until they would not be taken any more. Only adds: the release
+-- before this one goes on without it.
+CREATE TABLE challenge_use (
+    -- SHA-256 of the challenge, or of the verifier's token.
+    key bytea PRIMARY KEY,
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX challenge_use_age ON challenge_use (expires_at);
