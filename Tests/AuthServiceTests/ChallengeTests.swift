@@ -224,6 +224,20 @@ enum Solver {
         }
     }
 
+    @Test func `a repeat of a request that was refused may bring its solution again, and no other request may`() async throws {
+        let world = try await World(travelling: true, settings: Self.work)
+        let (name, other) = (World.unique("mia"), World.unique("kim"))
+        #expect(await send(.registration, to: world, as: name, try await solve(world)) == nil)
+        let solved = try await solve(world)
+        for _ in 0..<2 {
+            #expect(await send(.registration, to: world, as: name, solved, key: "k") == "EMAIL_TAKEN")
+            try await world.replaceReplicas()
+        }
+        #expect(await send(.registration, to: world, as: other, solved, key: "k") == "CHALLENGE_FAILED")
+        #expect(await send(.registration, to: world, as: name, solved, key: "another") == "CHALLENGE_FAILED")
+        #expect(await send(.registration, to: world, as: name, solved) == "CHALLENGE_FAILED")
+    }
+
     @Test func `a solution counts for five minutes and for the network that asked`() async throws {
         let world = try await World(travelling: true, settings: Self.work)
         let (first, second) = (try await solve(world), try await solve(world))

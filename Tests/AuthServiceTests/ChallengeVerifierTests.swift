@@ -104,6 +104,18 @@ private final class Provider: Sendable {
         #expect(await guest(world, "right 1", key: "k", device: device) == nil)
         #expect(await guest(world, "right 1") == "CHALLENGE_FAILED")
         #expect(await guest(world, "right 2") == nil)
+        // Of a request that is refused for another reason nothing is stored, and a provider says only once that a token is right.
+        let name = World.unique("eve")
+        func register(_ token: String, key: String) async -> String? {
+            let request = RegisterRequest(email: "\(name)@example.com", password: World.password, username: name, solution: token)
+            return await reason {
+                try await world.accounts.register(request, context: World.context(from: "192.0.2.1", key: key))
+            }
+        }
+        #expect(await register("right 3", key: "a") == nil)
+        let count = provider.asked.count
+        for _ in 0..<2 { #expect(await register("right 4", key: "b") == "EMAIL_TAKEN") }
+        #expect(provider.asked.count == count + 1)
     }
 
     @Test func `while the provider does not answer, or does not know the installation, nothing is let through`() async throws {

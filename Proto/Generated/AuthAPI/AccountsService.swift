@@ -34,8 +34,8 @@ public enum AccountsService {
     ///     `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
     ///     numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
     ///     `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
-    ///     A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. After
-    ///     `CHALLENGE_FAILED` ask for another challenge. A repeat with the same `Idempotency-Key` and body gets the first answer as everywhere.
+    ///     A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    ///     repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
     ///   - deleteAccount: Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
     ///     Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
@@ -130,8 +130,8 @@ public enum AccountsMethods {
     /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
     /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
     /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
-    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. After
-    /// `CHALLENGE_FAILED` ask for another challenge. A repeat with the same `Idempotency-Key` and body gets the first answer as everywhere.
+    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
     public static let getChallenge = Bus.Method<GetChallengeRequest, Challenge>(
         service: "auth", version: "v1", name: "GetChallenge", isIdempotent: true, timeout: .seconds(10))
     /// A guest looks at one thing more; 3 a day (AU-8).
@@ -226,8 +226,8 @@ public struct AccountsClient: Sendable {
     /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
     /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
     /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
-    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. After
-    /// `CHALLENGE_FAILED` ask for another challenge. A repeat with the same `Idempotency-Key` and body gets the first answer as everywhere.
+    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
     public func getChallenge(_ request: GetChallengeRequest, context: Bus.CallContext) async throws -> Challenge {
         try await caller.call(AccountsMethods.getChallenge, request, context: context)
     }

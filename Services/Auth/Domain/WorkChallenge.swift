@@ -1,7 +1,7 @@
 public import Kernel
 
-/// A challenge of proof of work (issue 41): before something that costs others a client tries some 2 to the power of `bits` hashes, and the service
-/// computes one.
+/// A challenge of proof of work (issue 41): before something that costs others a client tries some 2 to the power of `bits` hashes, and the
+/// service computes one.
 ///
 /// Nothing is stored of a challenge: its text says everything, under a code of the service's.
 public struct WorkChallenge: Hashable, Sendable {

@@ -38,8 +38,8 @@ extension Auth {
         /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
         /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
         /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
-        /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. After
-        /// `CHALLENGE_FAILED` ask for another challenge. A repeat with the same `Idempotency-Key` and body gets the first answer as everywhere.
+        /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+        /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
         public static let getChallenge = Endpoint<Auth.GetChallengeRequest, Auth.Challenge>(Route(name: "Accounts.GetChallenge", verb: "GET", path: "/api/auth/challenge", auth: .none))
         /// A guest looks at one thing more; 3 a day (AU-8).
         public static let useGuestPeek = Endpoint<Auth.UseGuestPeekRequest, Auth.GuestPeekReply>(Route(name: "Accounts.UseGuestPeek", verb: "POST", path: "/api/auth/guest/peek", auth: .guest))

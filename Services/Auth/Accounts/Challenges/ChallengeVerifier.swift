@@ -3,8 +3,8 @@ internal import Kernel
 internal import Logging
 internal import OutgoingHTTP
 
-/// Asks a provider of challenges whether a token of its widget is right: the `siteverify` of Turnstile, hCaptcha and reCAPTCHA, or a service
-/// of the operator's that answers like them.
+/// Asks a provider of challenges whether a token of its widget is right: the `siteverify` of Turnstile, hCaptcha and reCAPTCHA, or a
+/// service of the operator's that answers like them.
 struct ChallengeVerifier: Sendable {
     /// How long a token counts as used here; the provider says itself when one is too old, which is earlier.
     static let memory = Interval.minutes(10)

@@ -22,7 +22,8 @@ extension RequestPasswordResetRequest: ChallengedRequest {}
 /// What is asked of who has no session, before a request that costs others (`auth.challenge`): nothing, proof of work, or a token that a
 /// provider's widget gave.
 ///
-/// A solution is used up by the request that it is sent with, whatever becomes of that: one solution asks about one address.
+/// A solution is used up by the request that it is sent with, whatever becomes of that: one solution asks about one address. Only a repeat
+/// of the request (idempotency key and body) may bring it again.
 struct Challenges: Sendable {
     /// What an operator can choose.
     enum Choice: String, CaseIterable {
@@ -126,9 +127,7 @@ struct Challenges: Sendable {
             throw ServiceError.challengeRequired
         }
         let now = clock.now()
-        guard let use = try await use(of: solution, request, context.clientAddress, check, now),
-            try await used.use(use.key, until: use.expiresAt, now: now)
-        else {
+        guard let use = try await use(of: solution, request, context, check, now), try await used.note(use, now: now) else {
             count(.failed)
             throw ServiceError.challengeFailed
         }
@@ -149,36 +148,35 @@ struct Challenges: Sendable {
         }
     }
 
-    /// What is noted of a solution that is right.
-    private struct Use {
-        let key: [UInt8]
-        let expiresAt: Instant
-
-        init(_ text: String, until expiry: Instant) {
-            (key, expiresAt) = (Array(SHA256.hash(data: text.utf8)), expiry)
-        }
-    }
-
+    /// What is to be noted of a solution that is right.
+    ///
     /// - Returns: nil when the solution is wrong.
     private func use(
         of solution: String,
         _ request: some ChallengedRequest,
-        _ client: IPAddress?,
+        _ context: CallContext,
         _ check: Check,
         _ now: Instant
-    ) async throws -> Use? {
+    ) async throws -> ChallengeRepository.Use? {
+        // Keyed, as what is stored of a reply: a reader of the table could try passwords with a plain hash.
+        let repeated = try context.idempotencyKey.map { Array(HMACSHA256(key: $0.utf8).code(for: try request.serialized())) }
+        func noted(_ text: String, until expiry: Instant) -> ChallengeRepository.Use {
+            ChallengeRepository.Use(key: Array(SHA256.hash(data: text.utf8)), request: repeated, expiresAt: expiry)
+        }
         switch check {
         case .proofOfWork(let work):
-            guard let solved = work.solved(request.challenge ?? "", with: solution, by: client, now: now) else { return nil }
-            return Use("work \(solved.text)", until: solved.expiresAt)
+            let solved = work.solved(request.challenge ?? "", with: solution, by: context.clientAddress, now: now)
+            return solved.map { noted("work \($0.text)", until: $0.expiresAt) }
         case .verifier(let verifier):
+            let use = noted("verifier \(solution)", until: now + ChallengeVerifier.memory)
+            // The provider says of a token once that it is right.
+            if try await used.isNoted(use) { return use }
             do {
-                guard try await verifier.isRight(solution, from: client) else { return nil }
+                return try await verifier.isRight(solution, from: context.clientAddress) ? use : nil
             } catch let error as ServiceError {
                 count(.unavailable)
                 throw error
             }
-            return Use("verifier \(solution)", until: now + ChallengeVerifier.memory)
         }
     }
 

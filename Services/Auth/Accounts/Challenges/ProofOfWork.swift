@@ -4,8 +4,8 @@ internal import Kernel
 
 /// Makes challenges of proof of work and checks what solves them, each in microseconds and without a table.
 ///
-/// A challenge is under an HMAC for the client's network (IPv6: its /64), so that no other network can use it and no client makes it easier.
-/// All replicas have the same key. What the setting says holds for new challenges: each has its own number of bits.
+/// A challenge is under an HMAC for the client's network (IPv6: its /64), so that no other network can use it and no client makes it
+/// easier. All replicas have the same key. What the setting says holds for new challenges: each has its own number of bits.
 struct ProofOfWork: Sendable {
     /// Zero bits of new challenges.
     let bits: Int
