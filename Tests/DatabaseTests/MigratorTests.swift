@@ -91,6 +91,34 @@ import Testing
         await database.stop()
     }
 
+    @Test func `who holds the lock of a schema's migrations holds them up in the same database, and in no other`() async throws {
+        let server = try await PostgresServer.shared()
+        try await server.withDatabase { stranger in
+            let schema = PostgresServer.freshSchemaName()
+            let own = "own_\(schema)"
+            try await stranger.execute("CREATE DATABASE \(identifier: own)")
+            func migrate(in connection: String, timeout: Interval) async throws {
+                let database = Database(
+                    DatabaseConfiguration(connectionString: connection, schema: schema, poolSize: 1),
+                    logger: PostgresServer.silence
+                )
+                try await database.start()
+                let result = await code { try await Migrator(migrations: [first], timeout: timeout).run(on: database) }
+                await database.stop()
+                if let result { throw DatabaseError(result) }
+            }
+            try await stranger.withSession { session in
+                try await session.execute(
+                    "SELECT pg_advisory_lock(hashtextextended(\("streaksnap migrations " + schema), 0))"
+                )
+                let refused = await code { try await migrate(in: server.connectionString, timeout: .milliseconds(200)) }
+                #expect(refused == .statementTimeout)
+                try await migrate(in: server.connectionString(database: own), timeout: .minutes(1))
+            }
+            try await migrate(in: server.connectionString, timeout: .minutes(1))
+        }
+    }
+
     @Test func `refuses a history that does not fit`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await Migrator(migrations: [first]).run(on: database)

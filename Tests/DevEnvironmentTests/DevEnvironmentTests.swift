@@ -78,6 +78,34 @@ import Testing
         }
     }
 
+    @Test func `a role that changes its password shuts out itself alone, until the roles are set up again`() async throws {
+        try await withDataFolder { folder in
+            let first = DevEnvironment(configuration(folder), logger: silent)
+            let endpoints = try await first.start()
+            let auth = try #require(endpoints.postgresURL(of: "auth"))
+            let social = try #require(endpoints.postgresURL(of: "social"))
+            // PostgreSQL has nothing that forbids it. What holds beyond a role's own connections needs rights that it does not have.
+            #expect(try await sql(social, "ALTER ROLE social PASSWORD 'another'").status == 0)
+            let stolen = social.replacing(/:[^:@\/]+@/, with: ":another@")
+            #expect(try await sql(stolen, "SELECT 1").output == "1\n")
+            for statement in [
+                "ALTER ROLE social VALID UNTIL 'infinity'", "ALTER ROLE social CONNECTION LIMIT 0", "ALTER ROLE social SUPERUSER",
+                "ALTER ROLE auth SET search_path = social", "GRANT social TO auth WITH ADMIN OPTION; SET ROLE auth",
+            ] {
+                let result = try await sql(stolen, statement)
+                #expect(result.status != 0, "\(statement): \(result.output)")
+            }
+            #expect(try await sql(social, "SELECT 1").output.contains("password authentication failed"))
+            #expect(try await sql(auth, "SELECT 1").output == "1\n")
+            await first.stop()
+
+            let second = DevEnvironment(configuration(folder), logger: silent)
+            let after = try await second.start()
+            #expect(try await sql(#require(after.postgresURL(of: "social")), "SELECT 1").output == "1\n")
+            await second.stop()
+        }
+    }
+
     @Test func `services reach PostgreSQL by a socket that others cannot enter`() async throws {
         try await withEnvironment { _, endpoints, folder in
             let address = "SELECT coalesce(host(inet_client_addr()), 'socket')"

@@ -13,6 +13,8 @@ extension RegisterRequest: Wire.CMessage {
         self.timeZone = r.optionalString(4)
         self.timezoneOffset = r.optionalNumber(5)
         self.locale = r.optionalString(6)
+        self.challenge = r.optionalString(7)
+        self.solution = r.optionalString(8)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.email)
@@ -22,6 +24,8 @@ extension RegisterRequest: Wire.CMessage {
         w.optionalString(4, self.timeZone)
         w.optionalNumber(5, self.timezoneOffset)
         w.optionalString(6, self.locale)
+        w.optionalString(7, self.challenge)
+        w.optionalString(8, self.solution)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.email.isEmpty { violations.required(at: path, "email") }
@@ -36,6 +40,8 @@ extension RegisterRequest: Wire.CMessage {
         if let value = self.displayName { violations.length(value, min: 1, max: 50, at: path, "display_name") }
         if let value = self.timezoneOffset { violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset") }
         if let value = self.locale { violations.bytes(value.utf8.count, max: 35, at: path, "locale") }
+        if let value = self.challenge { violations.bytes(value.utf8.count, max: 200, at: path, "challenge") }
+        if let value = self.solution { violations.bytes(value.utf8.count, max: 8192, at: path, "solution") }
     }
 }
 
@@ -233,14 +239,20 @@ extension CreateGuestSessionRequest: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.auth.v1.CreateGuestSessionRequest", in: AuthDescriptor.layouts)
     public init(_ r: Wire.Reader) {
         self.deviceID = r.string(0)
+        self.challenge = r.optionalString(1)
+        self.solution = r.optionalString(2)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.deviceID)
+        w.optionalString(1, self.challenge)
+        w.optionalString(2, self.solution)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.deviceID.isEmpty { violations.required(at: path, "device_id") }
         violations.length(self.deviceID, min: 8, at: path, "device_id")
         violations.bytes(self.deviceID.utf8.count, max: 128, at: path, "device_id")
+        if let value = self.challenge { violations.bytes(value.utf8.count, max: 200, at: path, "challenge") }
+        if let value = self.solution { violations.bytes(value.utf8.count, max: 8192, at: path, "solution") }
     }
 }
 
@@ -264,6 +276,28 @@ extension GuestSessionReply: Wire.CMessage {
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.guestID, at: path, "guest_id")
+    }
+}
+
+extension GetChallengeRequest: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.auth.v1.GetChallengeRequest", in: AuthDescriptor.layouts)
+    public init(_: Wire.Reader) {}
+    public func write(_: Wire.Writer) {}
+}
+
+extension Challenge: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.auth.v1.Challenge", in: AuthDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.kind = r.enumeration(0)
+        self.challenge = r.optionalString(1)
+        self.bits = r.optionalNumber(2)
+        self.expiresAt = r.instant(3)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.enumeration(0, self.kind)
+        w.optionalString(1, self.challenge)
+        w.optionalNumber(2, self.bits)
+        w.instant(3, self.expiresAt)
     }
 }
 

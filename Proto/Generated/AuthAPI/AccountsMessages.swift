@@ -39,6 +39,51 @@ public enum RegistrationStatus: Wire.OpenEnum {
     }
 }
 
+/// What is asked of who has no session.
+public enum ChallengeKind: Wire.OpenEnum {
+    case unspecified
+    /// Nothing.
+    case none
+    /// Hashes that are found by trying.
+    case proofOfWork
+    /// A token of the provider that the installation has chosen.
+    case verifier
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ChallengeKind] = [.unspecified, .none, .proofOfWork, .verifier]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .none
+        case 2: self = .proofOfWork
+        case 3: self = .verifier
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .none: 1
+        case .proofOfWork: 2
+        case .verifier: 3
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .none: "none"
+        case .proofOfWork: "proof_of_work"
+        case .verifier: "verifier"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 public struct RegisterRequest: Sendable {
     /// Compared without regard to case, kept as typed.
     public var email: String
@@ -55,9 +100,13 @@ public struct RegisterRequest: Sendable {
     public var timezoneOffset: Int32?
     /// The language of mails, a BCP 47 tag; English when absent.
     public var locale: String?
+    /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+    public var challenge: String?
+    /// What solves it; absent where the installation asks for nothing.
+    public var solution: String?
 
     /// The given fields set, the others unset.
-    public init(email: String = "", password: String = "", username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, locale: String? = nil) {
+    public init(email: String = "", password: String = "", username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, locale: String? = nil, challenge: String? = nil, solution: String? = nil) {
         self.email = email
         self.password = password
         self.username = username
@@ -65,6 +114,8 @@ public struct RegisterRequest: Sendable {
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
         self.locale = locale
+        self.challenge = challenge
+        self.solution = solution
     }
 }
 
@@ -252,10 +303,16 @@ public struct AppleNotificationReply: Sendable {
 public struct CreateGuestSessionRequest: Sendable {
     /// Made and kept by the app; the same device is the same guest.
     public var deviceID: String
+    /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+    public var challenge: String?
+    /// What solves it; absent where the installation asks for nothing.
+    public var solution: String?
 
     /// The given fields set, the others unset.
-    public init(deviceID: String = "") {
+    public init(deviceID: String = "", challenge: String? = nil, solution: String? = nil) {
         self.deviceID = deviceID
+        self.challenge = challenge
+        self.solution = solution
     }
 }
 
@@ -281,6 +338,29 @@ public struct GuestSessionReply: Sendable {
         self.guestID = guestID
         self.guestPeeksRemaining = guestPeeksRemaining
         self.guestPeeksResetAt = guestPeeksResetAt
+    }
+}
+
+public struct GetChallengeRequest: Sendable {
+    public init() {}
+}
+
+public struct Challenge: Sendable {
+    /// What is asked for.
+    public var kind: ChallengeKind
+    /// What is to be solved and sent back as it is; unset unless `kind` is `proof_of_work`.
+    public var challenge: String?
+    /// Zero bits that the hash must begin with, 8 to 28; unset unless `kind` is `proof_of_work`.
+    public var bits: Int32?
+    /// Until when a solution is taken; unset unless `kind` is `proof_of_work`.
+    public var expiresAt: Kernel.Instant?
+
+    /// The given fields set, the others unset.
+    public init(kind: ChallengeKind = .unspecified, challenge: String? = nil, bits: Int32? = nil, expiresAt: Kernel.Instant? = nil) {
+        self.kind = kind
+        self.challenge = challenge
+        self.bits = bits
+        self.expiresAt = expiresAt
     }
 }
 
@@ -411,7 +491,7 @@ public struct ExportMyDataReply: Sendable {
 
 extension RegisterRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "username": username as Any, "displayName": displayName as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "locale": locale as Any], displayStyle: .struct)
+        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "username": username as Any, "displayName": displayName as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "locale": locale as Any, "challenge": challenge as Any, "solution": solution as Any], displayStyle: .struct)
     }
 }
 

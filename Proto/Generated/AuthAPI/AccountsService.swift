@@ -29,6 +29,13 @@ public enum AccountsService {
     ///     `POST /api/auth/password/forgot`.
     ///   - appleNotification: What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
+    ///   - getChallenge: What the installation asks of who has no session before it registers an account, gives a guest a token, or sends a mail for a new password
+    ///     (`auth.challenge`). Where it asks for nothing `kind` is `none`, and `challenge` and `solution` of those requests mean nothing.
+    ///     `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
+    ///     numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
+    ///     `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
+    ///     A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    ///     repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
     ///   - useGuestPeek: A guest looks at one thing more; 3 a day (AU-8).
     ///   - deleteAccount: Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
     ///     Friendships, friend requests and streaks with friends end, and the user leaves all circles: none of this comes back when the account is
@@ -54,6 +61,7 @@ public enum AccountsService {
         signInWithApple: some Bus.MutationHandler<SignInWithAppleRequest, SignInReply>,
         appleNotification: some Bus.MutationHandler<AppleNotificationRequest, AppleNotificationReply>,
         createGuestSession: some Bus.MutationHandler<CreateGuestSessionRequest, GuestSessionReply>,
+        getChallenge: some Bus.QueryHandler<GetChallengeRequest, Challenge>,
         useGuestPeek: some Bus.MutationHandler<UseGuestPeekRequest, GuestPeekReply>,
         deleteAccount: some Bus.MutationHandler<DeleteAccountRequest, DeleteAccountReply>,
         restoreAccount: some Bus.MutationHandler<RestoreAccountRequest, RestoreAccountReply>,
@@ -68,6 +76,7 @@ public enum AccountsService {
             Bus.Endpoint(AccountsMethods.signInWithApple, signInWithApple),
             Bus.Endpoint(AccountsMethods.appleNotification, appleNotification),
             Bus.Endpoint(AccountsMethods.createGuestSession, createGuestSession),
+            Bus.Endpoint(AccountsMethods.getChallenge, getChallenge),
             Bus.Endpoint(AccountsMethods.useGuestPeek, useGuestPeek),
             Bus.Endpoint(AccountsMethods.deleteAccount, deleteAccount),
             Bus.Endpoint(AccountsMethods.restoreAccount, restoreAccount),
@@ -116,6 +125,15 @@ public enum AccountsMethods {
     /// A token of role guest for a device: may look around, changes nothing (AU-8).
     public static let createGuestSession = Bus.Method<CreateGuestSessionRequest, GuestSessionReply>(
         service: "auth", version: "v1", name: "CreateGuestSession", isIdempotent: false, timeout: .seconds(10))
+    /// What the installation asks of who has no session before it registers an account, gives a guest a token, or sends a mail for a new password
+    /// (`auth.challenge`). Where it asks for nothing `kind` is `none`, and `challenge` and `solution` of those requests mean nothing.
+    /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
+    /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
+    /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
+    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
+    public static let getChallenge = Bus.Method<GetChallengeRequest, Challenge>(
+        service: "auth", version: "v1", name: "GetChallenge", isIdempotent: true, timeout: .seconds(10))
     /// A guest looks at one thing more; 3 a day (AU-8).
     public static let useGuestPeek = Bus.Method<UseGuestPeekRequest, GuestPeekReply>(
         service: "auth", version: "v1", name: "UseGuestPeek", isIdempotent: false, timeout: .seconds(10))
@@ -201,6 +219,17 @@ public struct AccountsClient: Sendable {
     /// A token of role guest for a device: may look around, changes nothing (AU-8).
     public func createGuestSession(_ request: CreateGuestSessionRequest, context: Bus.CallContext) async throws -> GuestSessionReply {
         try await caller.call(AccountsMethods.createGuestSession, request, context: context)
+    }
+
+    /// What the installation asks of who has no session before it registers an account, gives a guest a token, or sends a mail for a new password
+    /// (`auth.challenge`). Where it asks for nothing `kind` is `none`, and `challenge` and `solution` of those requests mean nothing.
+    /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
+    /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
+    /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
+    /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+    /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
+    public func getChallenge(_ request: GetChallengeRequest, context: Bus.CallContext) async throws -> Challenge {
+        try await caller.call(AccountsMethods.getChallenge, request, context: context)
     }
 
     /// A guest looks at one thing more; 3 a day (AU-8).

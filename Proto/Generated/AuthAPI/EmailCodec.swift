@@ -6,14 +6,20 @@ extension RequestPasswordResetRequest: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.auth.v1.RequestPasswordResetRequest", in: AuthDescriptor.layouts)
     public init(_ r: Wire.Reader) {
         self.email = r.string(0)
+        self.challenge = r.optionalString(1)
+        self.solution = r.optionalString(2)
     }
     public func write(_ w: Wire.Writer) {
         w.string(0, self.email)
+        w.optionalString(1, self.challenge)
+        w.optionalString(2, self.solution)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.email.isEmpty { violations.required(at: path, "email") }
         violations.bytes(self.email.utf8.count, max: 254, at: path, "email")
         violations.format(self.email, .email, at: path, "email")
+        if let value = self.challenge { violations.bytes(value.utf8.count, max: 200, at: path, "challenge") }
+        if let value = self.solution { violations.bytes(value.utf8.count, max: 8192, at: path, "solution") }
     }
 }
 

@@ -6,10 +6,16 @@ public import Wire
 public struct RequestPasswordResetRequest: Sendable {
     /// Compared without regard to case.
     public var email: String
+    /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+    public var challenge: String?
+    /// What solves it; absent where the installation asks for nothing.
+    public var solution: String?
 
     /// The given fields set, the others unset.
-    public init(email: String = "") {
+    public init(email: String = "", challenge: String? = nil, solution: String? = nil) {
         self.email = email
+        self.challenge = challenge
+        self.solution = solution
     }
 }
 

@@ -66,6 +66,29 @@ package enum AccountsFeature {
         help:
             "Registration answers the same for an address with an account and one without, and a mail says the rest: no tokens until its link was used."
     )
+    static let challenge = Setting(
+        "auth.challenge",
+        default: Challenges.Choice.none.rawValue,
+        help:
+            "What registration, a guest's token and a mail for a new password ask of callers: none; proof-of-work: some hashes; verifier: a token of a provider's widget."
+    )
+    static let challengeBits = Setting(
+        "auth.challenge-bits",
+        default: 18,
+        in: WorkChallenge.difficulty,
+        help: "Zero bits that the hash of a proof of work begins with, 8 to 28; each more doubles the client's work."
+    )
+    static let challengeVerifier = Setting(
+        "auth.challenge-verifier-url",
+        default: "",
+        help: "Where the verifier's tokens are checked, as Turnstile's siteverify is asked; https, or http on this machine."
+    )
+    static let challengeSecret = Setting(
+        "auth.challenge-verifier-secret",
+        default: "",
+        isSecret: true,
+        help: "What the verifier knows this installation by."
+    )
     static let secondFactor = Setting(
         "auth.admin-second-factor",
         default: SecondFactorRule.required.rawValue,
@@ -90,7 +113,8 @@ package enum AccountsFeature {
             "accounts",
             settings: [
                 keyFolder, bcryptCost, refreshSecret, sessionDays, appleClients, appleKeys, secondFactor, exportReply,
-                exportServices, addressRegistrations, registrations, privateRegistration,
+                exportServices, addressRegistrations, registrations, privateRegistration, challenge, challengeBits,
+                challengeVerifier, challengeSecret,
             ]
                 + BlobSettings.all,
             migrations: [
@@ -105,6 +129,7 @@ package enum AccountsFeature {
                         Migration(version: 6, name: "apple_token", sql: PackageResources.V0006_apple_token_sql),
                         Migration(version: 7, name: "linked_apple", sql: PackageResources.V0007_linked_apple_sql),
                         Migration(version: 8, name: "registration_request", sql: PackageResources.V0008_registration_request_sql),
+                        Migration(version: 9, name: "challenge_use", sql: PackageResources.V0009_challenge_use_sql),
                     ]
                 ),
                 MigrationSet("limits", [Migration(version: 1, name: "limits", sql: PackageResources.V0001_limits_sql)]),

@@ -32,6 +32,7 @@ struct AccountsParts {
     private let owner: OwnerProof
     private let mails: AccountMails
     private let registrations: RegistrationBudget
+    private let challenges: Challenges
     private let areRegistrationsPrivate: Bool
     private let email: EmailParts
     private let administration: AdminParts
@@ -56,6 +57,7 @@ struct AccountsParts {
         refreshTokens = try RefreshTokens(secret: secret)
         mails = AccountMails(tokens: EmailTokens(secret: secret))
         registrations = try RegistrationBudget(environment)
+        challenges = try Challenges(environment, secret: secret)
         areRegistrationsPrivate = try settings.get(AccountsFeature.privateRegistration)
         ender = SessionEnder(database: database)
         revocations = RevocationPublisher(
@@ -91,6 +93,7 @@ struct AccountsParts {
             core,
             mails,
             budget: registrations,
+            challenges: challenges,
             owner: owner,
             factors: factors,
             sessions: (ender, revocations)
@@ -133,6 +136,7 @@ struct AccountsParts {
         let (mutations, clock) = (environment.mutations, environment.clock)
         return AccountsService.endpoints(
             register: Register(
+                challenges: challenges,
                 budget: registrations,
                 privately: areRegistrationsPrivate ? email.registrations : nil,
                 accounts: core.accounts,
@@ -189,7 +193,13 @@ struct AccountsParts {
                 revocations: revocations,
                 mutations: mutations
             ),
-            createGuestSession: CreateGuestSession(guests: guests, keys: keys, mutations: mutations),
+            createGuestSession: CreateGuestSession(
+                challenges: challenges,
+                guests: guests,
+                keys: keys,
+                mutations: mutations
+            ),
+            getChallenge: GetChallenge(challenges: challenges),
             useGuestPeek: UseGuestPeek(guests: guests, mutations: mutations),
             deleteAccount: DeleteAccount(
                 accounts: core.accounts,

@@ -64,7 +64,7 @@ public enum TimeBasedCode {
     ///   - secret: in Base32.
     ///   - account: what the app shows it by: the e-mail address, or a name.
     public static func uri(secret: String, account: String) -> String {
-        "otpauth://totp/StreakSnap:\(percentEncoded(account))?secret=\(secret)&issuer=StreakSnap"
+        "otpauth://totp/StreakSnap:\(PercentEncoding.encode(account))?secret=\(secret)&issuer=StreakSnap"
             + "&algorithm=SHA1&digits=\(digits)&period=30"
     }
 
@@ -73,17 +73,5 @@ public enum TimeBasedCode {
         let (code, typed) = (Array(code.utf8), Array(typed.utf8))
         guard code.count == typed.count, !code.isEmpty else { return false }
         return zip(code, typed).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-
-    private static func percentEncoded(_ text: String) -> String {
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-        let hex = Array("0123456789ABCDEF")
-        return text.utf8.reduce(into: "") { result, byte in
-            if plain.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += "%\(hex[Int(byte >> 4)])\(hex[Int(byte & 15)])"
-            }
-        }
     }
 }

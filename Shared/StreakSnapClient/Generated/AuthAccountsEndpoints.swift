@@ -33,6 +33,14 @@ extension Auth {
         public static let signInWithApple = Endpoint<Auth.SignInWithAppleRequest, Auth.SignInReply>(Route(name: "Accounts.SignInWithApple", verb: "POST", path: "/api/auth/apple", body: .all, auth: .none))
         /// A token of role guest for a device: may look around, changes nothing (AU-8).
         public static let createGuestSession = Endpoint<Auth.CreateGuestSessionRequest, Auth.GuestSessionReply>(Route(name: "Accounts.CreateGuestSession", verb: "POST", path: "/api/auth/guest", body: .all, auth: .none))
+        /// What the installation asks of who has no session before it registers an account, gives a guest a token, or sends a mail for a new password
+        /// (`auth.challenge`). Where it asks for nothing `kind` is `none`, and `challenge` and `solution` of those requests mean nothing.
+        /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
+        /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
+        /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
+        /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+        /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
+        public static let getChallenge = Endpoint<Auth.GetChallengeRequest, Auth.Challenge>(Route(name: "Accounts.GetChallenge", verb: "GET", path: "/api/auth/challenge", auth: .none))
         /// A guest looks at one thing more; 3 a day (AU-8).
         public static let useGuestPeek = Endpoint<Auth.UseGuestPeekRequest, Auth.GuestPeekReply>(Route(name: "Accounts.UseGuestPeek", verb: "POST", path: "/api/auth/guest/peek", auth: .guest))
         /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.

@@ -24,8 +24,10 @@ extension Auth {
         ///     offsets: `+05:30`, `GMT+03:00`, `UTC-3`. A name that is not known needs `timezone_offset` beside it. `user.time_zone` of the reply is the zone in use.
         ///   - timezoneOffset: Minutes east of UTC, from older clients, and for a `time_zone` that is not known; a known one wins. It does not follow daylight-saving time.
         ///   - locale: The language of mails, a BCP 47 tag; English when absent.
+        ///   - challenge: The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        ///   - solution: What solves it; absent where the installation asks for nothing.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `EMAIL_TAKEN`, `USERNAME_TAKEN`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CHALLENGE_FAILED`, `CHALLENGE_REQUIRED`, `EMAIL_TAKEN`, `USERNAME_TAKEN`.
         @discardableResult
         public func register(
             email: String,
@@ -35,11 +37,13 @@ extension Auth {
             timeZone: String? = nil,
             timezoneOffset: Int? = nil,
             locale: String? = nil,
+            challenge: String? = nil,
+            solution: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.SignInReply {
             try await client.call(
                 Auth.AccountsEndpoints.register,
-                Auth.RegisterRequest(email: email, password: password, username: username, displayName: displayName, timeZone: timeZone, timezoneOffset: timezoneOffset, locale: locale), options: options
+                Auth.RegisterRequest(email: email, password: password, username: username, displayName: displayName, timeZone: timeZone, timezoneOffset: timezoneOffset, locale: locale, challenge: challenge, solution: solution), options: options
             )
         }
 
@@ -163,15 +167,40 @@ extension Auth {
         ///
         /// - Parameters:
         ///   - deviceID: Made and kept by the app; the same device is the same guest.
+        ///   - challenge: The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        ///   - solution: What solves it; absent where the installation asks for nothing.
         ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CHALLENGE_FAILED`, `CHALLENGE_REQUIRED`.
         @discardableResult
         public func createGuestSession(
             deviceID: String,
+            challenge: String? = nil,
+            solution: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.GuestSessionReply {
             try await client.call(
                 Auth.AccountsEndpoints.createGuestSession,
-                Auth.CreateGuestSessionRequest(deviceID: deviceID), options: options
+                Auth.CreateGuestSessionRequest(deviceID: deviceID, challenge: challenge, solution: solution), options: options
+            )
+        }
+
+        /// What the installation asks of who has no session before it registers an account, gives a guest a token, or sends a mail for a new password
+        /// (`auth.challenge`). Where it asks for nothing `kind` is `none`, and `challenge` and `solution` of those requests mean nothing.
+        /// `proof_of_work`: find a text, `solution`, such that SHA-256 of `challenge`, a colon and `solution` (in UTF-8) begins with `bits` zero bits:
+        /// numbers in decimal digits one after the other will do, some 2 to the power of `bits` of them. Send both.
+        /// `verifier`: `solution` is the token that the widget of the installation's provider (such as Turnstile or hCaptcha) gave.
+        /// A solution is used up by the request that it is sent with, whatever becomes of it, and holds for the network that asked for the challenge. Only a
+        /// repeat with the same `Idempotency-Key` and body may bring it again. After `CHALLENGE_FAILED` ask for another challenge.
+        ///
+        /// - Parameters:
+        ///   - options: Deadline, retries and idempotency key.
+        @discardableResult
+        public func getChallenge(
+            options: CallOptions = .standard
+        ) async throws -> Auth.Challenge {
+            try await client.call(
+                Auth.AccountsEndpoints.getChallenge,
+                Auth.GetChallengeRequest(), options: options
             )
         }
 

@@ -17,6 +17,24 @@ extension Auth {
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
+    /// What is asked of who has no session.
+    public struct ChallengeKind: OpenEnum {
+        /// `unspecified`
+        public static let unspecified = ChallengeKind(rawValue: "unspecified")
+        /// Nothing.
+        public static let none = ChallengeKind(rawValue: "none")
+        /// Hashes that are found by trying.
+        public static let proofOfWork = ChallengeKind(rawValue: "proof_of_work")
+        /// A token of the provider that the installation has chosen.
+        public static let verifier = ChallengeKind(rawValue: "verifier")
+
+        /// As it is written in JSON.
+        public let rawValue: String
+
+        /// Any value, also one that this client does not know.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
     /// `streaksnap.auth.v1.RegisterRequest`.
     public struct RegisterRequest: Codable, Hashable, Sendable {
         /// Compared without regard to case, kept as typed.
@@ -34,9 +52,13 @@ extension Auth {
         public var timezoneOffset: Int?
         /// The language of mails, a BCP 47 tag; English when absent.
         public var locale: String?
+        /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        public var challenge: String?
+        /// What solves it; absent where the installation asks for nothing.
+        public var solution: String?
 
         /// The given fields set, the others unset.
-        public init(email: String, password: String, username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil, locale: String? = nil) {
+        public init(email: String, password: String, username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int? = nil, locale: String? = nil, challenge: String? = nil, solution: String? = nil) {
             self.email = email
             self.password = password
             self.username = username
@@ -44,6 +66,8 @@ extension Auth {
             self.timeZone = timeZone
             self.timezoneOffset = timezoneOffset
             self.locale = locale
+            self.challenge = challenge
+            self.solution = solution
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
@@ -56,6 +80,8 @@ extension Auth {
             self.timeZone = try json.optional("time_zone")
             self.timezoneOffset = try json.optional("timezone_offset")
             self.locale = try json.optional("locale")
+            self.challenge = try json.optional("challenge")
+            self.solution = try json.optional("solution")
         }
 
         /// Writes JSON without what is unset.
@@ -68,6 +94,8 @@ extension Auth {
             try json.put("time_zone", timeZone)
             try json.put("timezone_offset", timezoneOffset)
             try json.put("locale", locale)
+            try json.put("challenge", challenge)
+            try json.put("solution", solution)
         }
     }
 
@@ -401,22 +429,32 @@ extension Auth {
     public struct CreateGuestSessionRequest: Codable, Hashable, Sendable {
         /// Made and kept by the app; the same device is the same guest.
         public var deviceID: String
+        /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        public var challenge: String?
+        /// What solves it; absent where the installation asks for nothing.
+        public var solution: String?
 
         /// The given fields set, the others unset.
-        public init(deviceID: String) {
+        public init(deviceID: String, challenge: String? = nil, solution: String? = nil) {
             self.deviceID = deviceID
+            self.challenge = challenge
+            self.solution = solution
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.deviceID = try json.value("device_id", or: "")
+            self.challenge = try json.optional("challenge")
+            self.solution = try json.optional("solution")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("device_id", deviceID)
+            try json.put("challenge", challenge)
+            try json.put("solution", solution)
         }
     }
 
@@ -465,6 +503,60 @@ extension Auth {
             try json.put("guest_id", guestID)
             try json.put("guest_peeks_remaining", guestPeeksRemaining)
             try json.put("guest_peeks_reset_at", guestPeeksResetAt)
+        }
+    }
+
+    /// `streaksnap.auth.v1.GetChallengeRequest`.
+    public struct GetChallengeRequest: Codable, Hashable, Sendable {
+        /// The given fields set, the others unset.
+        public init() {
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            _ = JSONWriter(encoder)
+        }
+    }
+
+    /// `streaksnap.auth.v1.Challenge`.
+    public struct Challenge: Codable, Hashable, Sendable {
+        /// What is asked for.
+        public var kind: Auth.ChallengeKind
+        /// What is to be solved and sent back as it is; unset unless `kind` is `proof_of_work`.
+        public var challenge: String?
+        /// Zero bits that the hash must begin with, 8 to 28; unset unless `kind` is `proof_of_work`.
+        public var bits: Int?
+        /// Until when a solution is taken; unset unless `kind` is `proof_of_work`.
+        public var expiresAt: Date?
+
+        /// The given fields set, the others unset.
+        public init(kind: Auth.ChallengeKind = .unspecified, challenge: String? = nil, bits: Int? = nil, expiresAt: Date? = nil) {
+            self.kind = kind
+            self.challenge = challenge
+            self.bits = bits
+            self.expiresAt = expiresAt
+        }
+
+        /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
+        public init(from decoder: any Decoder) throws {
+            let json = try JSONObject(decoder)
+            self.kind = try json.value("kind", or: .unspecified)
+            self.challenge = try json.optional("challenge")
+            self.bits = try json.optional("bits")
+            self.expiresAt = try json.optional("expires_at")
+        }
+
+        /// Writes JSON without what is unset.
+        public func encode(to encoder: any Encoder) throws {
+            var json = JSONWriter(encoder)
+            try json.put("kind", kind)
+            try json.put("challenge", challenge)
+            try json.put("bits", bits)
+            try json.put("expires_at", expiresAt)
         }
     }
 
@@ -707,9 +799,9 @@ extension Auth {
 
 extension Auth.RegisterRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Without its secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["email": email as Any, "username": username as Any, "display_name": displayName as Any, "time_zone": timeZone as Any, "timezone_offset": timezoneOffset as Any, "locale": locale as Any]) }
+    public var customMirror: Mirror { Mirror(self, children: ["email": email as Any, "username": username as Any, "display_name": displayName as Any, "time_zone": timeZone as Any, "timezone_offset": timezoneOffset as Any, "locale": locale as Any, "challenge": challenge as Any, "solution": solution as Any]) }
     /// Without its secrets.
-    public var description: String { "RegisterRequest(email: \(String(describing: email)), username: \(String(describing: username)), display_name: \(String(describing: displayName)), time_zone: \(String(describing: timeZone)), timezone_offset: \(String(describing: timezoneOffset)), locale: \(String(describing: locale)))" }
+    public var description: String { "RegisterRequest(email: \(String(describing: email)), username: \(String(describing: username)), display_name: \(String(describing: displayName)), time_zone: \(String(describing: timeZone)), timezone_offset: \(String(describing: timezoneOffset)), locale: \(String(describing: locale)), challenge: \(String(describing: challenge)), solution: \(String(describing: solution)))" }
     /// Without its secrets.
     public var debugDescription: String { description }
 }

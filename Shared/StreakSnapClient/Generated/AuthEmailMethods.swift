@@ -13,15 +13,20 @@ extension Auth {
         ///
         /// - Parameters:
         ///   - email: Compared without regard to case.
+        ///   - challenge: The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        ///   - solution: What solves it; absent where the installation asks for nothing.
         ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CHALLENGE_FAILED`, `CHALLENGE_REQUIRED`.
         @discardableResult
         public func requestPasswordReset(
             email: String,
+            challenge: String? = nil,
+            solution: String? = nil,
             options: CallOptions = .standard
         ) async throws -> Auth.RequestPasswordResetReply {
             try await client.call(
                 Auth.EmailEndpoints.requestPasswordReset,
-                Auth.RequestPasswordResetRequest(email: email), options: options
+                Auth.RequestPasswordResetRequest(email: email, challenge: challenge, solution: solution), options: options
             )
         }
 

@@ -6,22 +6,32 @@ extension Auth {
     public struct RequestPasswordResetRequest: Codable, Hashable, Sendable {
         /// Compared without regard to case.
         public var email: String
+        /// The challenge that is solved, as `GET /api/auth/challenge` gave it: where the installation asks for proof of work.
+        public var challenge: String?
+        /// What solves it; absent where the installation asks for nothing.
+        public var solution: String?
 
         /// The given fields set, the others unset.
-        public init(email: String) {
+        public init(email: String, challenge: String? = nil, solution: String? = nil) {
             self.email = email
+            self.challenge = challenge
+            self.solution = solution
         }
 
         /// Reads JSON. Members that are not known are ignored, those that are missing are unset.
         public init(from decoder: any Decoder) throws {
             let json = try JSONObject(decoder)
             self.email = try json.value("email", or: "")
+            self.challenge = try json.optional("challenge")
+            self.solution = try json.optional("solution")
         }
 
         /// Writes JSON without what is unset.
         public func encode(to encoder: any Encoder) throws {
             var json = JSONWriter(encoder)
             try json.put("email", email)
+            try json.put("challenge", challenge)
+            try json.put("solution", solution)
         }
     }
 

@@ -56,6 +56,10 @@ extension ErrorCode {
     public static let categoryNameTaken = ErrorCode(rawValue: "CATEGORY_NAME_TAKEN")
     /// `CATEGORY_NOT_FOUND`
     public static let categoryNotFound = ErrorCode(rawValue: "CATEGORY_NOT_FOUND")
+    /// `CHALLENGE_FAILED`
+    public static let challengeFailed = ErrorCode(rawValue: "CHALLENGE_FAILED")
+    /// `CHALLENGE_REQUIRED`
+    public static let challengeRequired = ErrorCode(rawValue: "CHALLENGE_REQUIRED")
     /// `CIRCLE_FULL`
     public static let circleFull = ErrorCode(rawValue: "CIRCLE_FULL")
     /// `COMPLETION_ID_TAKEN`

@@ -16,6 +16,7 @@ struct EmailParts {
 
     /// - Parameters:
     ///   - budget: with what a client address may ask for.
+    ///   - challenges: what is asked of who has no session.
     ///   - sessions: ends sessions, and reports which ended.
     /// - Throws: `Settings.Invalid`.
     init(
@@ -23,6 +24,7 @@ struct EmailParts {
         _ core: AuthCore,
         _ mails: AccountMails,
         budget: RegistrationBudget,
+        challenges: Challenges,
         owner: OwnerProof,
         factors: SecondFactors,
         sessions: (ender: SessionEnder, revocations: RevocationPublisher)
@@ -36,7 +38,7 @@ struct EmailParts {
         let registrations = PrivateRegistrations(environment, core, mails, links, notifications)
         self.registrations = registrations
         endpoints = EmailService.endpoints(
-            requestPasswordReset: RequestPasswordReset(client: client, mutations: mutations),
+            requestPasswordReset: RequestPasswordReset(challenges: challenges, client: client, mutations: mutations),
             resetPassword: ResetPassword(
                 accounts: core.accounts,
                 lifecycle: core.lifecycle,

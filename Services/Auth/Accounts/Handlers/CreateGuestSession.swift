@@ -8,11 +8,16 @@ internal import Tokens
 
 /// A token for a guest (AU-8). The same device is the same guest; its token lives as long as a user's, and there is no session to end.
 struct CreateGuestSession: MutationHandler {
+    let challenges: Challenges
     let guests: GuestRepository
     let keys: KeyRing
     let mutations: Mutations
 
     func handle(_ request: CreateGuestSessionRequest, _ context: CallContext) async throws -> Once<GuestSessionReply> {
+        try await challenges.ask(context, request, mutations) { try await make(request, context) }
+    }
+
+    private func make(_ request: CreateGuestSessionRequest, _ context: CallContext) async throws -> Once<GuestSessionReply> {
         let device = Array(SHA256.hash(data: request.deviceID.utf8))
         return try await mutations.once(context, request) { work in
             guard

@@ -9,6 +9,7 @@ internal import ServiceRuntime
 /// Creates an account with e-mail and password, and signs in (AU-1). The hash is made before the transaction, so that a quarter of a second
 /// of CPU holds no connection. Where registrations are private, nothing here depends on whether the address has an account.
 struct Register: MutationHandler {
+    let challenges: Challenges
     let budget: RegistrationBudget
     /// Nil: the answer says whether the address is taken.
     let privately: PrivateRegistrations?
@@ -40,6 +41,8 @@ struct Register: MutationHandler {
     private func register(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let form = try form(request)
         let email = EmailAddress.trimmed(request.email)
+        // Before the limits: who solves nothing uses up no other user's share of them.
+        try await challenges.require(request, context)
         try await budget.take(context)
         // Which usernames are taken is public (AU-10).
         if privately != nil, let username = request.username, try await accounts.isTaken(username: username) {

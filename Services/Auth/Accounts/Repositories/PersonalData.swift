@@ -17,6 +17,7 @@ extension PersonalData {
             "mail_limit": "hashes, for an hour",
             "guest_address": "hashes, until the next date",
             "registration_minute": "how many registrations there were in a minute",
+            "challenge_use": "hashes, for minutes",
         ]
     ) { _ in ErasureSteps(before: { user, work in try await DataExportRepository.withdraw(user, work.sql) }) }
 

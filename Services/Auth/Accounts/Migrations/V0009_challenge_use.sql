@@ -1,0 +1,10 @@
+-- Solutions of challenges that were used (`auth.challenge`): each holds once. Until they would not be taken any more. Only adds: the release
+-- before this one goes on without it.
+CREATE TABLE challenge_use (
+    -- SHA-256 of the challenge, or of the verifier's token.
+    key bytea PRIMARY KEY,
+    -- A keyed hash of the request, which may bring the solution again when it is repeated; null: it had no idempotency key.
+    used_by bytea,
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX challenge_use_age ON challenge_use (expires_at);
