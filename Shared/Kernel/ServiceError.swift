@@ -72,6 +72,9 @@ public struct ServiceError: Error, Hashable, Sendable {
         ServiceError(.notFound, "NOT_FOUND", "There is no such \(what).")
     }
 
+    /// The reason of `quotaExceeded(_:most:remedy:)`.
+    public static let quotaReason = "QUOTA_EXCEEDED"
+
     /// `QUOTA_EXCEEDED`: the user has as much of something as one account can have (D22). Waiting does not help: something has to be deleted.
     ///
     /// - Parameters:
@@ -81,7 +84,7 @@ public struct ServiceError: Error, Hashable, Sendable {
     public static func quotaExceeded(_ what: String, most: Int, remedy: String) -> ServiceError {
         ServiceError(
             .failedPrecondition,
-            "QUOTA_EXCEEDED",
+            quotaReason,
             "You have \(most) \(what), as many as one account can have. \(remedy)"
         )
     }
