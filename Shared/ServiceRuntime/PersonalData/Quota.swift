@@ -76,17 +76,12 @@ public final class Quotas: Sendable {
 
     /// With the limits that the operator has set.
     ///
-    /// - Throws: `Settings.Invalid` for an entry that is not `table=rows`.
-    public convenience init(_ settings: Settings) throws {
-        var others: [String: Int] = [:]
-        for entry in try settings.get(ServiceSettings.quotas).settingEntries {
-            let parts = entry.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, let rows = Int(parts[1]), (1...1_000_000_000).contains(rows) else {
-                throw Settings.Invalid("\(ServiceSettings.quotas.argument): “\(entry)” is not table=rows.")
-            }
-            others[String(parts[0])] = rows
-        }
-        self.init(others)
+    /// - Parameter tables: those of the service that have a quota.
+    /// - Throws: `Settings.Invalid` for an entry that is not `table=rows`, or names another table.
+    public convenience init(_ settings: Settings, of tables: Set<String>) throws {
+        let limits = try QuotaLimits(try settings.get(ServiceSettings.quotas))
+        try limits.check(tables)
+        self.init(limits.rows)
     }
 
     /// The limit in force.
