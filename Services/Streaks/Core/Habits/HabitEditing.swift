@@ -131,31 +131,6 @@ extension HabitBook {
         )
     }
 
-    /// Refuses a file that the account has no room for: each completion is a row, and so is what becomes of each date of a habit.
-    ///
-    /// - Parameter replacing: whether it comes in place of all that the account has.
-    /// - Throws: `QUOTA_EXCEEDED`.
-    package func requireRoom(for file: HabitImport, replacing: Bool = false) async throws {
-        let (count, quotas) = (file.completionCount, store.quotas)
-        if replacing {
-            guard count <= quotas.limit(of: .completions) else { throw quotas.refusal(.completions) }
-        } else {
-            try await quotas.require(count, in: .completions, of: user, work.sql)
-        }
-        let dates = file.habits.reduce(0) { dates, habit in
-            let first = [habit.firstDate, habit.createdAt.map { date.zones.date(at: $0) }].compactMap(\.self).min() ?? date.today
-            return dates + max(0, max(first, HabitFileContext.earliest).distance(to: date.today))
-        }
-        let known = replacing ? 0 : try await HabitRepository.dates(of: user, until: date.today, work.sql)
-        guard known + dates <= HabitLimits.mostDates else {
-            throw ServiceError.quotaExceeded(
-                "dates of habits, from the first of each until today",
-                most: HabitLimits.mostDates,
-                remedy: "Delete habits, or import fewer."
-            )
-        }
-    }
-
     /// Photos of dates whose last completion was deleted.
     private func dropPhotos(_ changes: [(habit: HabitID, edits: Edits, change: PlannedChange)]) async throws {
         var dates: [(habit: HabitID, date: CalendarDate)] = []
