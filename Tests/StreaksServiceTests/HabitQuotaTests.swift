@@ -172,6 +172,29 @@ import Testing
         }
     }
 
+    @Test func `categories that are made and deleted without end are refused too, and those there are change`() async throws {
+        try await withQuota(["habit_tombstone": 2]) { world in
+            func category(_ change: UInt64, _ operation: String, _ id: UInt64, _ name: String? = nil) -> SyncChange {
+                SyncChange(change, "category", operation, id: "\(categoryID(id))").with {
+                    $0.category = name.map { SyncCategoryFields(name: $0) }
+                }
+            }
+            let made = try await world.push([
+                category(1, "create", 1, "Music"), category(2, "create", 2, "Garden"), category(3, "delete", 2),
+                category(4, "create", 3, "Garden"), category(5, "delete", 3), category(6, "create", 4, "Garden"),
+                category(7, "update", 1, "Songs"), category(8, "delete", 1),
+            ])
+            #expect(made.answers == Array(repeating: "applied", count: 5) + ["QUOTA_EXCEEDED", "applied", "applied"])
+            let create = CreateHabitCategory(changes: world.changes)
+            func make(_ name: String) async -> String? {
+                await world.reason { _ = try await create.handle(CreateHabitCategoryRequest(name: name), world.context) }
+            }
+            #expect(await make("Garden") == "QUOTA_EXCEEDED")
+            try await world.restore()
+            #expect(await make("Garden") == nil)
+        }
+    }
+
     @Test func `habits that were deleted within 30 days take room too, until they are gone`() async throws {
         try await withHabits { world in
             let read = try await world.create("Read")

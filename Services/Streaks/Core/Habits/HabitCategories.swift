@@ -1,4 +1,5 @@
 package import Kernel
+internal import ServiceRuntime
 package import StreaksDomain
 
 /// The categories of a user, inside a change (`HabitBook.categories`).
@@ -6,7 +7,8 @@ package struct HabitCategories: Sendable {
     let book: HabitBook
 
     /// - Returns: its id.
-    /// - Throws: `CATEGORY_ID_TAKEN`, `CATEGORY_NAME_TAKEN`; where nothing else is wrong `CATEGORY_LIMIT_REACHED`.
+    /// - Throws: `CATEGORY_ID_TAKEN`, `CATEGORY_NAME_TAKEN`; where nothing else is wrong `CATEGORY_LIMIT_REACHED`,
+    ///   `QUOTA_EXCEEDED`.
     @discardableResult
     package func add(
         _ details: HabitCategoryDetails,
@@ -27,6 +29,8 @@ package struct HabitCategories: Sendable {
         guard own < HabitLimits.premium.ownCategories else {
             throw ServiceError.categoryLimitReached(HabitLimits.premium.ownCategories)
         }
+        // Of a deleted one its id is kept for devices. Those of the start come with an account that has none, or has just been cleared.
+        if isCustom { try await book.store.quotas.require(in: .tombstones, of: book.user, isKept: false, book.work.sql) }
         try await HabitAccountRepository.insert(
             id,
             details,
