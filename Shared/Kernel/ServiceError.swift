@@ -72,6 +72,9 @@ public struct ServiceError: Error, Hashable, Sendable {
         ServiceError(.notFound, "NOT_FOUND", "There is no such \(what).")
     }
 
+    /// The reason of `quotaExceeded`.
+    public static let quotaReason = "QUOTA_EXCEEDED"
+
     /// `QUOTA_EXCEEDED`: the user has as much of something as one account can have (D22). Waiting does not help: something has to be deleted.
     ///
     /// - Parameters:
@@ -81,8 +84,24 @@ public struct ServiceError: Error, Hashable, Sendable {
     public static func quotaExceeded(_ what: String, most: Int, remedy: String) -> ServiceError {
         ServiceError(
             .failedPrecondition,
-            "QUOTA_EXCEEDED",
+            quotaReason,
             "You have \(most) \(what), as many as one account can have. \(remedy)"
+        )
+    }
+
+    /// `QUOTA_EXCEEDED` for much that comes at once and is taken as a whole or not at all.
+    ///
+    /// - Parameters:
+    ///   - what: what there is too much of, in the plural.
+    ///   - added: how many come.
+    ///   - room: how many would fit.
+    ///   - most: the limit.
+    ///   - remedy: a sentence that says what to delete.
+    public static func quotaExceeded(_ what: String, adding added: Int, room: Int, most: Int, remedy: String) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            quotaReason,
+            "This brings \(added) \(what), and there is room for \(room): one account can have \(most). \(remedy)"
         )
     }
 

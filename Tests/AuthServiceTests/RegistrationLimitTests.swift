@@ -1,6 +1,8 @@
 import AuthAPI
 import Bus
+import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// Floods of registrations (issue 41): 585 accounts and 585 mails to strangers came from one address in 25 s.
@@ -43,6 +45,23 @@ import Testing
         #expect(await register(world, from: "192.0.2.1", key: "b") == "RATE_LIMITED")
         #expect(await register(world, from: "192.0.2.1", key: "a", request) == nil)
         #expect(await register(world, from: "192.0.2.1", key: "a", request) == nil)
+    }
+
+    /// More than can be hashed at once and wait of one address (`PasswordHasher`): the rest is refused at once.
+    @Test func `a registration that was refused because too many hashes wait does not count`() async throws {
+        let world = try await World(travelling: true, bcryptCost: 13, settings: ["auth.address-registrations": "1000"])
+        let all = ProcessInfo.processInfo.processorCount + 9
+        let answers = await simultaneously(all) { _ in await register(world, from: "192.0.2.1") }.map { try? $0.get() }
+        let made = answers.count(where: { $0 == nil })
+        let refused = answers.count(where: { $0 == "RATE_LIMITED" || $0 == "UNAVAILABLE" })
+        #expect(made > 0 && refused > 0 && made + refused == all, "\(answers)")
+        #expect(try await count("account", in: world) == made)
+        // Beside the address, each mailbox counts its one mail.
+        let counts = try await world.database.query(
+            "SELECT sum(asked)::int, (SELECT max(cardinality(sent_at))::int FROM auth.mail_limit) FROM auth.registration_minute"
+        )
+        let (inAll, ofAddress) = try #require(counts.first).decode(as: (Int.self, Int.self))
+        #expect(inAll == made && ofAddress == made)
     }
 
     @Test func `registrations and mails for new passwords have one share of an address`() async throws {

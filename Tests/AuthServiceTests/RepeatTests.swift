@@ -72,7 +72,6 @@ import Testing
             // What has run out of time, or has not ended (409), may have been made.
             guard reply.status == 429 else { continue }
             var second = reply
-            // Each counts as a registration, so they are few.
             try await eventually("the hashes of the others have ended", within: .seconds(100)) {
                 second = try await register(name, from: World.address())
                 return second.status != 503

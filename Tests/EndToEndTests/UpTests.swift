@@ -5,11 +5,14 @@ import Testing
 
 /// How `streaksnap up` uses its settings: options, environment, ports and addresses.
 struct UpTests {
-    private func up(_ options: [String]) async throws -> (result: FinishedCommand, leftBehind: Bool) {
+    private func up(_ options: [String], environment: [String: String] = [:]) async throws -> (
+        result: FinishedCommand, leftBehind: Bool
+    ) {
         let data = FileManager.default.temporaryDirectory.appending(path: "up-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: data) }
         let program = Installation.binaries.appending(path: "streaksnap").path
-        let result = try await run(program, ["up", "--data", data.path] + options, within: .seconds(60))
+        let arguments = ["up", "--data", data.path] + options
+        let result = try await run(program, arguments, environment: environment, within: .seconds(60))
         return (result, FileManager.default.fileExists(atPath: data.path))
     }
 
@@ -25,6 +28,24 @@ struct UpTests {
         let (result, leftBehind) = try await up(options)
         #expect(result.status == 64 && result.errors.contains(culprit), "\(result.transcript)")
         #expect(!leftBehind)
+    }
+
+    @Test(arguments: [[], ["--separate"]])
+    func `the quota of a table that no service has is refused by name, and nothing starts`(options: [String]) async throws {
+        let (result, leftBehind) = try await up(
+            options,
+            environment: ["STREAKSNAP_QUOTAS": "habit_completion=500000,place_pots=3"]
+        )
+        #expect(result.status == 64 && result.errors.contains("STREAKSNAP_QUOTAS"), "\(result.transcript)")
+        #expect(result.errors.contains("“place_pots”") && !result.errors.contains("“habit_completion”"), "\(result.transcript)")
+        #expect(!leftBehind)
+    }
+
+    @Test func `a service refuses the quota of another's table by name, before it connects to anything`() async throws {
+        let media = Installation.binaries.appending(path: "media").path
+        let result = try await run(media, [], environment: ["STREAKSNAP_QUOTAS": "place_vote=3,habit_completion=500000"])
+        #expect(result.status == 64 && result.errors.contains("“habit_completion”"), "\(result.transcript)")
+        #expect(result.errors.contains("place_post, place_vote"), "\(result.transcript)")
     }
 
     @Test func `a port in use is named before anything starts`() async throws {
@@ -47,7 +68,10 @@ struct UpTests {
         "STREAKSNAP_OTLP_ENDPOINT": "http://127.0.0.1:9", "STREAKSNAP_MEDIA_PUBLIC_URL": "https://photos.example",
         "STREAKSNAP_MEDIA_THREADS": "1", "STREAKSNAP_NATS_PASSWORD": "wrong", "STREAKSNAP_HTTP_PORT": "1",
         "STREAKSNAP_DATABASE_URL": "postgresql://unknown@127.0.0.1:1/none", "STREAKSNAP_MEDIA_SIGNING_KEY": "short",
+        "STREAKSNAP_QUOTAS": "report=9000,habit_completion=500000,place_vote=300000",
     ]
+    /// What each service gets of the quotas: it refuses those of others.
+    private static let quotas = ["social": "report=9000", "streaks": "habit_completion=500000", "media": "place_vote=300000"]
 
     @Test(arguments: [[], ["--separate"]])
     func `settings of the environment reach the services, but for those that hold the system together`(options: [String])
@@ -61,8 +85,9 @@ struct UpTests {
         #expect(link.hasPrefix("https://photos.example/media/"), "\(link)")
         if !options.isEmpty {
             for (process, name) in home.processes() where LinkageTests.services.contains(name) {
-                let collector = ProcessTree.environment(of: process)["STREAKSNAP_OTLP_ENDPOINT"]
-                #expect(collector == "http://127.0.0.1:9", "\(name)")
+                let environment = ProcessTree.environment(of: process)
+                #expect(environment["STREAKSNAP_OTLP_ENDPOINT"] == "http://127.0.0.1:9", "\(name)")
+                if let quotas = Self.quotas[name] { #expect(environment["STREAKSNAP_QUOTAS"] == quotas, "\(name)") }
             }
         } else {
             // Spans without a collector are counted as lost.

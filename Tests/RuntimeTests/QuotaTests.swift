@@ -92,15 +92,32 @@ struct QuotaTests {
         }
     }
 
+    private func quotas(_ text: String, of tables: Set<String>) throws -> Quotas {
+        try Quotas(Settings(values: ["quotas": text], declared: ServiceSettings.all), of: tables)
+    }
+
     @Test func `an operator sets other limits, and a setting that is none ends the start`() throws {
-        func quotas(_ text: String) throws -> Quotas {
-            try Quotas(Settings(values: ["quotas": text], declared: ServiceSettings.all))
-        }
+        func quotas(_ text: String) throws -> Quotas { try self.quotas(text, of: ["letter", "parcel"]) }
         #expect(try quotas("").limit(of: Self.letters) == 100)
-        #expect(try quotas("letter=7, other=9").limit(of: Self.letters) == 7)
+        #expect(try quotas("letter=7, parcel=9").limit(of: Self.letters) == 7)
         for wrong in ["letter", "letter=", "letter=0", "letter=many", "letter=5,=", "letter=-1"] {
             #expect(throws: Settings.Invalid.self, "\(wrong)") { try quotas(wrong) }
         }
+    }
+
+    @Test func `a limit of a table that has none ends the start, by name, and says which have one`() throws {
+        let error = #expect(throws: Settings.Invalid.self) { try quotas("letter=7,lettre=9", of: ["letter", "parcel"]) }
+        #expect(error?.description.contains("“lettre”") == true && error?.description.contains("letter, parcel") == true)
+        #expect(error?.description.hasPrefix("--quotas") == true)
+        #expect(throws: Settings.Invalid.self) { try quotas("letter=7", of: []) }
+        _ = try quotas("", of: [])
+    }
+
+    @Test func `one setting for several services is handed to each in its part`() throws {
+        let limits = try QuotaLimits("parcel=3, letter=7")
+        #expect(limits.text(of: ["letter", "stamp"]) == "letter=7")
+        #expect(limits.text(of: ["letter", "parcel"]) == "letter=7,parcel=3")
+        #expect(limits.text(of: []) == "")
     }
 
     @Test func `a table that nothing bounds, and a quota that cannot be counted by an index or allows too many bytes, are found`()

@@ -55,6 +55,8 @@ import Testing
             #expect(error?.reason == "QUOTA_EXCEEDED" && error?.message.contains("2 reports") == true)
             #expect(try await world.events().isEmpty)
             #expect(try await world.database.query("SELECT 1 FROM report").count == 2)
+            let repeated = await refusal { try await report(2, by: ann) }
+            #expect(repeated?.reason == "ALREADY_REPORTED")
             try await report(4, by: world.person(5))
         }
     }

@@ -76,6 +76,8 @@ import WorkPool
             for isDry in [true, false] {
                 let error = await #expect(throws: ServiceError.self) { try await files.bring(csv, ann, "csv", dryRun: isDry) }
                 #expect(error?.reason == "TOO_MANY_HABITS")
+                #expect(error?.message.hasPrefix("This brings 1000 habits, and there is room for 999. ") == true)
+                #expect(error?.message.hasSuffix("Delete habits, or import fewer.") == true)
             }
             #expect(try await files.names(ann) == ["Read"])
         }
@@ -91,6 +93,11 @@ import WorkPool
             for isDry in [true, false] {
                 let error = await #expect(throws: ServiceError.self) { try await files.bring(two, ann, "csv", dryRun: isDry) }
                 #expect(error?.reason == "QUOTA_EXCEEDED")
+                #expect(
+                    error?.message.hasPrefix(
+                        "This brings 2 completions of habits, and there is room for 1: one account can have 3. Delete completions, "
+                    ) == true
+                )
             }
             #expect(try await files.names(ann) == ["Read"])
             let backup = try await files.backup(ann)
@@ -100,8 +107,43 @@ import WorkPool
             try await files.bring(two, ben, "csv")
             let four = Self.header + (1...4).map { "Walk,2026-05-0\($0),Completed,,\r\n" }.joined()
             let error = await #expect(throws: ServiceError.self) { try await files.bring(four, ben, "csv") }
-            #expect(error?.reason == "QUOTA_EXCEEDED")
+            #expect(error?.reason == "QUOTA_EXCEEDED" && error?.message.contains("brings 4 ") == true)
             #expect(try await files.names(ben) == ["Read"])
+            let cem = try await files.world.person(3)
+            let large = HabitFileWorld(world: files.world, blobs: files.blobs)
+            try await large.bring(four, cem, "csv")
+            let whole = try await large.backup(cem)
+            let refused = await #expect(throws: ServiceError.self) { _ = try await files.restore(whole, ann) }
+            #expect(
+                refused?.message.hasPrefix("This brings 4 completions of habits, and there is room for 3: ") == true
+                    && refused?.message.hasSuffix("restore a smaller one.") == true
+            )
+            #expect(try await files.names(ann) == ["Read"])
+        }
+    }
+
+    @Test func `habits that were deleted within 30 days leave room for fewer, and a dry run says so too`() async throws {
+        try await withFiles { files in
+            let (ann, now) = (try await files.world.person(1), files.world.clock.now())
+            try await files.bring(Self.header + "Read,2026-05-01,Completed,,\r\n", ann, "csv")
+            try await files.world.database.execute(
+                """
+                WITH made AS (INSERT INTO streak (id, kind, started_at, settled_at)
+                    SELECT gen_random_uuid(), \(StreakKind.habit.rawValue)::int, now(), now() FROM generate_series(1, 1998) RETURNING id)
+                INSERT INTO habit (user_id, id, streak_id, name, name_key, color, icon, position, created_at, updated_at, as_of, sequence,
+                    deleted_at)
+                SELECT \(ann), id, id, 'Gone', 'gone', '#6366F1', 'book', 9, \(now), \(now), \(day("2026-05-04")), 1, \(now) FROM made
+                """
+            )
+            let two = Self.header + "Walk,2026-05-01,Completed,,\r\nSwim,2026-05-01,Completed,,\r\n"
+            for isDry in [true, false] {
+                let error = await #expect(throws: ServiceError.self) { try await files.bring(two, ann, "csv", dryRun: isDry) }
+                #expect(error?.reason == "QUOTA_EXCEEDED")
+                #expect(error?.message.hasPrefix("This brings 2 habits, those deleted within 30 days included, and ") == true)
+                #expect(error?.message.contains("there is room for 1: one account can have 2000. Delete ") == true)
+            }
+            #expect(try await files.names(ann) == ["Read"])
+            try await files.bring(Self.header + "Walk,2026-05-01,Completed,,\r\n", ann, "csv")
         }
     }
 
@@ -112,7 +154,8 @@ import WorkPool
             for isDry in [true, false] {
                 let error = await #expect(throws: ServiceError.self) { try await files.bring(csv, ann, "csv", dryRun: isDry) }
                 #expect(error?.reason == "QUOTA_EXCEEDED")
-                #expect(error?.message.contains("1000000 dates of habits") == true)
+                #expect(error?.message.contains(" dates of habits, ") == true)
+                #expect(error?.message.contains("room for 1000000: one account can have 1000000. Delete habits") == true)
             }
             #expect(try await files.names(ann).isEmpty)
             try await files.bring(Self.header + "Read,2026-05-01,Completed,,\r\n", ann, "csv")

@@ -103,7 +103,7 @@ private struct StoredHabit {
     /// - Returns: what was refused of edits, by place.
     mutating func apply(_ step: HabitCase.Step) async throws -> [String: String] {
         switch step.command(user) {
-        case .edit(let edits, let earliest):
+        case .edit(let edits, let earliest, _):
             let outcome = try await change { book, habit in
                 try await book.edit(habit, HabitBook.Edits(edits, earliest: earliest))
             }

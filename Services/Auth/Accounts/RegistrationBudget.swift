@@ -7,8 +7,9 @@ internal import ServiceRuntime
 
 /// Bounds registrations by client address and in all (issue 41): each may send a mail to a stranger, and says whether an address is taken.
 ///
-/// A registration counts when it is asked for, whatever becomes of it, in a transaction of its own before the password is hashed. The caller has
-/// made sure that it is no repeat of one that is answered or being worked on (`Mutations.alone`).
+/// A registration counts when it is asked for, in a transaction of its own before the password is hashed, whatever becomes of it. Only when too
+/// many hashes waited it is given back: nothing was done and nothing said. The caller has made sure that it is no repeat of one that is
+/// answered or being worked on (`Mutations.alone`).
 struct RegistrationBudget: Sendable {
     let database: Database
     let client: ClientBudget
@@ -36,11 +37,12 @@ struct RegistrationBudget: Sendable {
 
     /// Counts a registration.
     ///
+    /// - Returns: as of when, for `giveBack`.
     /// - Throws: `RATE_LIMITED` when its address is at its limit, or all are at theirs.
-    func take(_ context: CallContext) async throws {
+    func take(_ context: CallContext) async throws -> Instant {
         let now = clock.now()
         let keys = client.keys(context)
-        guard most > 0 || !keys.isEmpty else { return }
+        guard most > 0 || !keys.isEmpty else { return now }
         do {
             // The address first, always: two transactions never wait for each other crosswise.
             try await database.transaction { sql in
@@ -59,6 +61,20 @@ struct RegistrationBudget: Sendable {
                 refusal.isOfAll ? "Too many sign up at present. Try again later." : "Too many registrations. Try again later.",
                 retryAfter: refusal.wait
             )
+        }
+        return now
+    }
+
+    /// Counts a registration no more of which nothing came: a client may ask again, and others have its place.
+    ///
+    /// - Parameter instant: as of when it was counted.
+    func giveBack(_ instant: Instant, _ context: CallContext) async throws {
+        let keys = client.keys(context)
+        guard most > 0 || !keys.isEmpty else { return }
+        // In the order of `take`.
+        try await database.transaction { sql in
+            try await MailLimitRepository.giveBack(keys, at: instant, sql)
+            if most > 0 { try await RegistrationMinuteRepository.giveBack(at: instant, sql) }
         }
     }
 

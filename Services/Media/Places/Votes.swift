@@ -42,8 +42,10 @@ struct Votes: Sendable {
         -> Once<VoteReply>
     {
         let user = try context.requireUser()
-        if vote != nil, try await quotas.room(for: 1, in: .votes, of: user, database) == 0 {
-            // A repeat of a vote that had room.
+        if vote != nil, try await quotas.room(for: 1, in: .votes, of: user, database) == 0,
+            try await VoteRepository(database: database).isNew(on: post, by: user)
+        {
+            // A repeat of a vote that had room and was taken back since.
             if let known: Once<VoteReply> = try await mutations.known(context, request) { return known }
             throw quotas.refusal(.votes)
         }

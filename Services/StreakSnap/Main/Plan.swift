@@ -16,6 +16,7 @@ struct Plan: Sendable {
     let settings: Settings
     /// Services of other repositories.
     let further: FurtherServices
+    let quotas: QuotaParts
 
     var logFolder: String { dataFolder + "/logs" }
     var address: PublicAddress { ports.address }
@@ -48,6 +49,7 @@ struct Plan: Sendable {
         } else {
             if endpoints.sealKey(of: name) != nil { values["seal.key.file"] = endpoints.sealKeyFile(of: name) }
             values["service.key.file"] = endpoints.serviceKeyFile(of: name)
+            values["quotas"] = quotas.text(of: name)
         }
         switch name {
         case "auth":

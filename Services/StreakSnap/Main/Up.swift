@@ -2,6 +2,7 @@ import DevEnvironment
 import Kernel
 import Logging
 import Runtime
+import ServiceRuntime
 import Synchronization
 
 /// Starts a private NATS and PostgreSQL and every service, and runs until it is stopped.
@@ -121,6 +122,7 @@ struct Up: Sendable {
         let logger = try Logger(service: "streaksnap", settings: settings)
         let ports = Plan.Ports(self, firstAdmin: try settings.get(CommonSettings.adminPort))
         let further = try FurtherServices.given(services)
+        let quotas = try QuotaParts(try settings.get(ServiceSettings.quotas))
         var configuration = DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort)
         configuration.services = further
         let environment = DevEnvironment(configuration, logger: logger)
@@ -135,7 +137,8 @@ struct Up: Sendable {
                 dataFolder: configuration.dataFolder,
                 ports: ports,
                 settings: settings,
-                further: further
+                further: further,
+                quotas: quotas
             )
             try await serve(plan, until: stop, logger: logger)
         } catch is StopRequest.Came {

@@ -26,6 +26,8 @@ struct DevicePush {
     var completions = PushedCompletions()
     var categories = PushedCategories()
     private var waiting = WaitingEdits()
+    /// For the completions of the whole request.
+    private var room = HabitRoom.unlimited
     private var notes: [CalendarDate: String] = [:]
     private var settings: HabitSettings?
     private var noteTombstones: [CalendarDate: Int64] = [:]
@@ -98,6 +100,7 @@ struct DevicePush {
         let sql = book.work.sql
         let wanted = changes.compactMap(\.completion).map { completions.names[$0] ?? $0 }
         completions.places = try await HabitRepository.completions(wanted, of: book.user, sql)
+        room = try await room(for: changes)
         let named = changes.compactMap(\.habit) + completions.places.values.map(\.habit)
         try await habits.lock(Array(Set(named)), book)
         let dates = changes.compactMap { if case .note(_, let date, .some) = $0 { date } else { nil } }
@@ -120,6 +123,22 @@ struct DevicePush {
         if changes.contains(where: { !$0.categories.isEmpty }) {
             categories.records = try await HabitAccountRepository.categories(of: book.user, sql)
         }
+    }
+
+    /// Completions that are deleted later in the request make room for those before them: in the end no more are stored.
+    private func room(for changes: [DeviceChange]) async throws -> HabitRoom {
+        var (added, deleted, stored) = (0, 0, Set<CompletionID>())
+        for change in changes {
+            switch change {
+            case .createCompletion(let id, _, _, _): if completions.places[id] == nil { added += 1 }
+            case .deleteCompletion(let name):
+                deleted += 1
+                let id = completions.names[name] ?? name
+                if completions.places[id] != nil { stored.insert(id) }
+            default: break
+            }
+        }
+        return try await book.room(adding: added, deleting: deleted, of: stored)
     }
 
     // MARK: one change
@@ -196,7 +215,7 @@ struct DevicePush {
         guard !edits.isEmpty else { return }
         try await habits.refresh(edits.map(\.habit), book)
         let locked = try edits.map { (habit: try habits.locked($0.habit), edits: $0.edits(earliest: earliest)) }
-        let outcomes = try await book.edit(locked)
+        let outcomes = try await book.edit(locked, &room)
         var patches: [CompletionID: CompletionPatch] = [:]
         for (edits, outcome) in zip(edits, outcomes) {
             var walk = EditWalk(edits, outcome, completions)
@@ -216,7 +235,7 @@ struct DevicePush {
         let new = sent.indices.filter { doubles[$0] == nil && !repeats.contains($0) }
         try SyncRepository.store(
             new.compactMap { index in
-                guard let id = ChangeID(sent[index].changeID), let answer = answers[index] else { return nil }
+                guard let id = ChangeID(sent[index].changeID), let answer = answers[index], answer.isFinal else { return nil }
                 return (id, answer)
             },
             of: book.user,

@@ -66,6 +66,9 @@ struct SyncAnswer: Sendable {
         )
     }
 
+    /// Whether a repeat of the change gets it too. One that had no room is judged anew: something may have been deleted since.
+    var isFinal: Bool { code != ServiceError.quotaReason }
+
     /// As the reply shows it.
     func result(of change: String, isRepeated: Bool) -> SyncResult {
         SyncResult(

@@ -32,6 +32,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     private let clock: any Clock
     private let ids: any IDSource
     private let lifecycle: Lifecycle
+    private let quotas: Quotas
     private let state = Mutex(State())
 
     private struct State {
@@ -46,6 +47,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     /// - Parameters:
     ///   - metrics: Takes this replica's, each with the label `service`.
     ///   - clock: nil means the machine's clock, or the development clock when the settings ask for it.
+    /// - Throws: `Settings.Invalid`.
     public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics(), clock: (any Clock)?) throws {
         self.settings = settings
         self.logger = logger
@@ -53,6 +55,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let isDevelopment = try settings.get(CommonSettings.developmentClock)
         self.clock = clock ?? (isDevelopment ? DevelopmentClock() : SystemClock())
         self.ids = UUIDv7Source(clock: self.clock)
+        // Before anything is connected to: a limit that would hold for nothing ends the start.
+        self.quotas = try Quotas(settings, of: Module.quotaTables)
         self.lifecycle = Lifecycle(logger: logger)
     }
 
@@ -124,7 +128,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             mutations: mutations,
             logger: logger,
             metrics: metrics,
-            quotas: try Quotas(settings)
+            quotas: quotas
         )
         let personalData = PersonalDataFeature.feature(service: Module.name, Module.features, Module.personalData)
         let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream, presence)

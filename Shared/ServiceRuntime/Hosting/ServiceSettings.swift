@@ -50,7 +50,9 @@ public enum ServiceSettings {
     public static let quotas = Setting(
         "quotas",
         default: "",
-        help: "Other limits of the rows that one user may have, table=rows, separated by commas; empty means the declared ones."
+        help:
+            "Other limits of the rows that one user may have, table=rows, separated by commas, for tables of this service that have "
+            + "one; empty means the declared ones."
     )
     /// Which features a replica runs.
     public static let features = Setting(

@@ -33,8 +33,8 @@ public struct Quota: Sendable {
     public let rows: Int
     /// The most bytes of one row: its columns and its longest texts, as the limits of the requests allow them.
     public let rowBytes: Int
-    private let what: String
-    private let remedy: String
+    fileprivate let what: String
+    fileprivate let remedy: String
 
     /// Declares a quota.
     ///
@@ -51,11 +51,6 @@ public struct Quota: Sendable {
     ) {
         (self.table, self.user, self.rows, self.rowBytes, self.what, self.remedy) = (table, user, rows, rowBytes, what, remedy)
     }
-
-    /// `QUOTA_EXCEEDED`.
-    ///
-    /// - Parameter most: the limit that is in force.
-    fileprivate func refusal(_ most: Int) -> ServiceError { .quotaExceeded(what, most: most, remedy: remedy) }
 }
 
 /// Holds one replica's users to the quotas.
@@ -76,17 +71,12 @@ public final class Quotas: Sendable {
 
     /// With the limits that the operator has set.
     ///
-    /// - Throws: `Settings.Invalid` for an entry that is not `table=rows`.
-    public convenience init(_ settings: Settings) throws {
-        var others: [String: Int] = [:]
-        for entry in try settings.get(ServiceSettings.quotas).settingEntries {
-            let parts = entry.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, let rows = Int(parts[1]), (1...1_000_000_000).contains(rows) else {
-                throw Settings.Invalid("\(ServiceSettings.quotas.argument): “\(entry)” is not table=rows.")
-            }
-            others[String(parts[0])] = rows
-        }
-        self.init(others)
+    /// - Parameter tables: those of the service that have a quota.
+    /// - Throws: `Settings.Invalid` for an entry that is not `table=rows`, or names another table.
+    public convenience init(_ settings: Settings, of tables: Set<String>) throws {
+        let limits = try QuotaLimits(try settings.get(ServiceSettings.quotas))
+        try limits.check(tables)
+        self.init(limits.rows)
     }
 
     /// The limit in force.
@@ -129,7 +119,19 @@ public final class Quotas: Sendable {
     }
 
     /// `QUOTA_EXCEEDED`, for who has asked for `room`.
-    public func refusal(_ quota: Quota) -> ServiceError { quota.refusal(limit(of: quota)) }
+    public func refusal(_ quota: Quota) -> ServiceError {
+        .quotaExceeded(quota.what, most: limit(of: quota), remedy: quota.remedy)
+    }
+
+    /// `QUOTA_EXCEEDED` for rows that come at once and are taken all or none, for who has asked for `room`.
+    ///
+    /// - Parameters:
+    ///   - added: how many come.
+    ///   - room: how many would fit.
+    ///   - remedy: a sentence that says what to delete, where it is not what the quota says.
+    public func refusal(_ quota: Quota, adding added: Int, room: Int, remedy: String? = nil) -> ServiceError {
+        .quotaExceeded(quota.what, adding: added, room: room, most: limit(of: quota), remedy: remedy ?? quota.remedy)
+    }
 
     /// The rows of a user, counted in an index as far as the limit.
     private func count(_ quota: Quota, of user: UserID, _ sql: some QueryExecutor) async throws -> Int {

@@ -547,7 +547,7 @@ extension Streaks {
         ///   - color: One of the palette; others are for premium users.
         ///   - icon: Name of an icon: one of the choices; others are for premium users. The first choice when absent.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_ID_TAKEN`, `CATEGORY_LIMIT_REACHED`, `CATEGORY_NAME_TAKEN`, `PREMIUM_REQUIRED`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `CATEGORY_ID_TAKEN`, `CATEGORY_LIMIT_REACHED`, `CATEGORY_NAME_TAKEN`, `PREMIUM_REQUIRED`, `QUOTA_EXCEEDED`.
         @discardableResult
         public func createHabitCategory(
             id: HabitCategoryID? = nil,

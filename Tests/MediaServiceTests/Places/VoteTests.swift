@@ -51,8 +51,17 @@ import Testing
             #expect(try await votes(world, posts[2]) == [0, 0])
             #expect(try await world.vote(.up, on: posts[0], by: 2, key: "a") == first)
             try await world.vote(.up, on: posts[2], by: 3)
+            // Another word on the same post adds nothing.
+            try await world.vote(.down, on: posts[1], by: 2)
+            #expect(try await votes(world, posts[1]) == [0, 1])
+            let own = try await world.pin(4, by: 2, at: 1, 4)
+            for (post, reason) in [(own, "OWN_POST"), (PlaceWorld.post(99), "NOT_FOUND")] {
+                let refusal = await #expect(throws: ServiceError.self) { try await world.vote(.up, on: post, by: 2) }
+                #expect(refusal?.reason == reason)
+            }
             try await world.vote(nil, on: posts[0], by: 2)
             try await world.vote(.down, on: posts[2], by: 2)
+            #expect(try await world.vote(.up, on: posts[0], by: 2, key: "a") == first)
             #expect(try await votes(world, posts[2]) == [1, 1])
         }
     }

@@ -38,17 +38,29 @@ struct Register: MutationHandler {
         )
     }
 
+    /// Who is refused because too many hashes wait has had nothing of their share.
+    ///
+    /// - Parameter counted: as of when the registration counts.
+    private func hash(_ password: String, _ counted: Instant, _ context: CallContext) async throws -> String {
+        do {
+            return try await passwords.hash(password, for: context.hashRequester(.newPassword))
+        } catch let refusal as ServiceError where [.unavailable, .resourceExhausted].contains(refusal.code) {
+            try await budget.giveBack(counted, context)
+            throw refusal
+        }
+    }
+
     private func register(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
         let form = try form(request)
         let email = EmailAddress.trimmed(request.email)
         // Before the limits: who solves nothing uses up no other user's share of them.
         try await challenges.require(request, context)
-        try await budget.take(context)
+        let counted = try await budget.take(context)
         // Which usernames are taken is public (AU-10).
         if privately != nil, let username = request.username, try await accounts.isTaken(username: username) {
             throw ServiceError.usernameTaken
         }
-        let hash = try await passwords.hash(request.password, for: context.hashRequester(.newPassword))
+        let hash = try await hash(request.password, counted, context)
         if let privately {
             return try await mutations.once(context, request) { work in
                 try await privately.keep(request, form, email: email, passwordHash: hash, work)

@@ -55,6 +55,21 @@ struct MailLimitRepository: Sendable {
         return nil
     }
 
+    /// Counts one mail for each key no more.
+    ///
+    /// - Parameter instant: as of when it was counted.
+    static func giveBack(_ keys: [Key], at instant: Instant, _ sql: Transaction) async throws {
+        for key in keys {
+            _ = try await sql.execute(
+                """
+                UPDATE mail_limit SET sent_at = sent_at[:array_position(sent_at, \(instant)) - 1]
+                    || sent_at[array_position(sent_at, \(instant)) + 1:]
+                WHERE key = \(key.hash) AND \(instant) = ANY(sent_at)
+                """
+            )
+        }
+    }
+
     /// Counts one mail for each key.
     ///
     /// - Throws: `RATE_LIMITED` when one of them is at its limit.

@@ -26,6 +26,12 @@ struct RegistrationMinuteRepository: Sendable {
         return RegistrationLimit.wait(counts, most: most, now: now)
     }
 
+    /// Counts one no more that was counted at `instant`.
+    static func giveBack(at instant: Instant, _ sql: Transaction) async throws {
+        let minute = RegistrationLimit.minute(instant)
+        _ = try await sql.execute("UPDATE registration_minute SET asked = asked - 1 WHERE minute = \(minute) AND asked > 0")
+    }
+
     /// Deletes minutes that are over. - Returns: how many.
     func purge(now: Instant) async throws -> Int {
         try await database.execute("DELETE FROM registration_minute WHERE minute <= \(now - RegistrationLimit.window)")

@@ -26,6 +26,16 @@ struct VoteRepository: Sendable {
         "SELECT pg_advisory_xact_lock(\(voters)) FROM (SELECT \(author)::uuid AS user_id) AS p"
     }
 
+    /// Whether a vote of a user would be a row more: they may vote on the post, and have not.
+    func isNew(on post: PostID, by user: UserID) async throws -> Bool {
+        try await !database.query(
+            """
+            SELECT 1 FROM place_post p WHERE p.id = \(post) AND p.state = 1 AND \(PostListRepository.isShown(to: user))
+                AND p.user_id <> \(user) AND NOT EXISTS (SELECT FROM place_vote v WHERE v.post_id = p.id AND v.user_id = \(user))
+            """
+        ).isEmpty
+    }
+
     /// Queues the setting of a user's vote, or its taking back (nil): nothing changes when the user may not see the post, or votes on one of
     /// their own. Until the transaction ends the post is not deleted.
     ///

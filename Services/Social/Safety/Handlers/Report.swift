@@ -30,7 +30,6 @@ struct Report: MutationHandler {
         guard owner != user else { throw ServiceError(.invalidArgument, "CANNOT_REPORT_SELF", "You cannot report yourself.") }
         let isVerified = request.subjectType == .post ? try await hasVerifiedEmail(user, context) : false
         return try await mutations.once(context, request, protecting: request.subjectID) { [reports, posts, quotas] work in
-            try await quotas.require(in: .reports, of: user, work.sql)
             try await reports.lockSubject(request.subjectID, work.sql)
             let earlier = try await reports.reporters(of: request.subjectType, request.subjectID, work.sql)
             var report = StoredReport(
@@ -46,9 +45,11 @@ struct Report: MutationHandler {
                 createdAt: work.now
             )
             if report.subjectType == .post { report.weight = ReportWeight.of(user, isVerified: isVerified, now: work.now) }
+            let hasRoom = try await quotas.room(for: 1, in: .reports, of: user, work.sql) == 1
             guard try await reports.insert(report, work.sql) else {
                 throw ServiceError(.alreadyExists, "ALREADY_REPORTED", "You have reported this already.")
             }
+            guard hasRoom else { throw quotas.refusal(.reports) }
             try await work.emit(
                 ReportFiled(
                     reportID: report.id,

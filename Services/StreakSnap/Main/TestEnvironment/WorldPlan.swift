@@ -64,6 +64,13 @@ struct WorldPlan: Sendable {
             guard known.contains(key) else { throw .invalid("settings.\(key)", "is no setting of a service") }
             guard !own.contains(key) else { throw .invalid("settings.\(key)", "is set by the test environment") }
         }
+        do throws(Settings.Invalid) { _ = try quotas(given) } catch {
+            throw .invalid("settings.quotas", "cannot be used: \(error)")
+        }
+    }
+
+    private static func quotas(_ given: [String: String]) throws(Settings.Invalid) -> QuotaParts {
+        try QuotaParts(given[ServiceSettings.quotas.key] ?? "")
     }
 
     private static let declared: [String: [any AnySetting]] = [
@@ -101,6 +108,8 @@ struct WorldPlan: Sendable {
             values["gateway.seal-keys"] = endpoints.sealKeysOfAll
         } else {
             values["seal.key"] = endpoints.sealKey(of: name)
+            // `check` has refused what is none.
+            values[ServiceSettings.quotas.key] = (try? Self.quotas(given))?.text(of: name)
         }
         return values
     }

@@ -104,22 +104,23 @@ package struct HabitBook: Sendable {
     ///
     /// - Parameter exceeding: what happens above the plan's limit: nil: it is refused; else it arrives in the archive (HA-13).
     /// - Returns: its id.
-    /// - Throws: `HABIT_LIMIT_REACHED`, `TOO_MANY_HABITS`, `QUOTA_EXCEEDED`, `HABIT_NAME_TAKEN`, `HABIT_ID_TAKEN`, `PREMIUM_REQUIRED`,
-    ///   `VALIDATION_ERROR`.
+    /// - Throws: `HABIT_ID_TAKEN`, `PREMIUM_REQUIRED`, `HABIT_NAME_TAKEN`, `VALIDATION_ERROR`; where nothing else is wrong
+    ///   `TOO_MANY_HABITS`, `QUOTA_EXCEEDED`, `HABIT_LIMIT_REACHED`.
     @discardableResult
     package func create(_ new: NewHabit, archivesExcess: Bool = false) async throws -> HabitID {
         let id = new.id ?? work.ids.make()
         try new.schedule.validate(field: "schedule")
+        // What is wrong however many there are comes first: a repeat of a creation is answered that it is there.
+        guard try await !HabitRepository.exists(id, of: user, work.sql) else {
+            throw ServiceError(.alreadyExists, "HABIT_ID_TAKEN", "You have a habit of this id already.")
+        }
+        if new.details.isPremium, !isPremium, !archivesExcess { throw ServiceError.premiumHabits("A color or icon of your own") }
+        try await check(new.details, except: nil)
         let counts = try await HabitRepository.counts(of: user, work.sql)
         guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
         guard counts.stored < HabitLimits.mostStored else { throw ServiceError.tooManyDeletedHabits }
         let isAbove = counts.active >= limits.activeHabits
         if isAbove, !archivesExcess { throw ServiceError.habitLimitReached(limits.activeHabits) }
-        if new.details.isPremium, !isPremium, !archivesExcess { throw ServiceError.premiumHabits("A color or icon of your own") }
-        try await check(new.details, except: nil)
-        guard try await !HabitRepository.exists(id, of: user, work.sql) else {
-            throw ServiceError(.alreadyExists, "HABIT_ID_TAKEN", "You have a habit of this id already.")
-        }
         var entries =
             new.entries
             ?? HabitEntries(

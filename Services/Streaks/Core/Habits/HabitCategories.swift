@@ -1,4 +1,5 @@
 package import Kernel
+internal import ServiceRuntime
 package import StreaksDomain
 
 /// The categories of a user, inside a change (`HabitBook.categories`).
@@ -6,7 +7,8 @@ package struct HabitCategories: Sendable {
     let book: HabitBook
 
     /// - Returns: its id.
-    /// - Throws: `CATEGORY_LIMIT_REACHED`, `CATEGORY_NAME_TAKEN`, `CATEGORY_ID_TAKEN`.
+    /// - Throws: `CATEGORY_ID_TAKEN`, `CATEGORY_NAME_TAKEN`; where nothing else is wrong `CATEGORY_LIMIT_REACHED`,
+    ///   `QUOTA_EXCEEDED`.
     @discardableResult
     package func add(
         _ details: HabitCategoryDetails,
@@ -16,6 +18,10 @@ package struct HabitCategories: Sendable {
     ) async throws -> HabitCategoryID {
         let id = id ?? book.work.ids.make()
         let known = try await HabitAccountRepository.categories(of: book.user, book.work.sql)
+        guard !known.contains(where: { $0.id == id }) else {
+            throw ServiceError(.alreadyExists, "CATEGORY_ID_TAKEN", "You have a category of this id already.")
+        }
+        try await check(details.name, except: nil)
         let own = known.count(where: \.isCustom)
         if isCustom, !ignoresLimit, own >= book.limits.ownCategories {
             throw ServiceError.categoryLimitReached(book.limits.ownCategories)
@@ -23,10 +29,8 @@ package struct HabitCategories: Sendable {
         guard own < HabitLimits.premium.ownCategories else {
             throw ServiceError.categoryLimitReached(HabitLimits.premium.ownCategories)
         }
-        guard !known.contains(where: { $0.id == id }) else {
-            throw ServiceError(.alreadyExists, "CATEGORY_ID_TAKEN", "You have a category of this id already.")
-        }
-        try await check(details.name, except: nil)
+        // Of a deleted one its id is kept for devices. Those of the start come with an account that has none, or has just been cleared.
+        if isCustom { try await book.store.quotas.require(in: .tombstones, of: book.user, isKept: false, book.work.sql) }
         try await HabitAccountRepository.insert(
             id,
             details,

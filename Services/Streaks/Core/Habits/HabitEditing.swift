@@ -32,32 +32,27 @@ extension HabitBook {
     /// Changes completions and skips of a habit, in order; what is refused changes nothing, and its place says so (`HabitOutcome.refused`).
     ///
     /// A completion whose id the user has already for another habit or date is refused with `COMPLETION_ID_TAKEN`; more than
-    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`; what the account has no room for with `QUOTA_EXCEEDED`.
+    /// `HabitLimits.mostCompletions` on a date with `TOO_MANY_COMPLETIONS`; a row that the account has no room for with `QUOTA_EXCEEDED`.
     package func edit(_ habit: Locked, _ edits: Edits) async throws -> HabitOutcome {
-        guard let outcome = try await edit([(habit, edits)]).first else { throw ServiceError.internal }
+        var room = HabitRoom.unlimited
+        if !edits.hasRoom {
+            let added = edits.edits.count { $0.newID != nil }
+            room = try await self.room(adding: added, deleting: edits.edits.count(where: \.isDeletion))
+        }
+        guard let outcome = try await edit([(habit, edits)], &room).first else { throw ServiceError.internal }
         return outcome
     }
 
     /// The same with several habits, each once, by statements for all of them.
     ///
+    /// - Parameter room: what the account has room for (`room(adding:deleting:of:)`), and then what is left of it.
     /// - Returns: what became of each, in their order.
-    package func edit(_ all: [(habit: Locked, edits: Edits)]) async throws -> [HabitOutcome] {
+    package func edit(_ all: [(habit: Locked, edits: Edits)], _ room: inout HabitRoom) async throws -> [HabitOutcome] {
         guard !all.isEmpty else { return [] }
         let given = all.filter { !$0.edits.hasNewIDs }.flatMap { $0.edits.edits.compactMap(\.newID) }
         let known = try await HabitRepository.places(of: given, of: user, work.sql)
-        var room = try await self.room(for: all.map(\.edits))
-        let checked = all.map { Checked($0.habit, $0.edits, known, &room) }
-        let changes = try await writer.apply(
-            zip(all, checked).map { pair, checked in
-                StreakWriter.Order(
-                    .edit(checked.kept, earliest: pair.edits.earliest),
-                    pair.habit.stored,
-                    origin: HabitOrigin(user: user, sequence: account.sequence, details: pair.edits.details),
-                    reportsMilestones: pair.edits.reportsMilestones
-                )
-            },
-            work
-        )
+        let checked = all.map { Checked($0.habit, $0.edits, known) }
+        let changes = try await write(Array(zip(all, checked)), &room)
         let made = zip(all, changes).map { (habit: $0.habit.id, edits: $0.edits, change: $1) }
         try bury(made)
         try await dropPhotos(made)
@@ -76,6 +71,27 @@ extension HabitBook {
         return outcomes
     }
 
+    /// Writes edits: all at once, or where room is scarce one habit after the other, each with what the one before it has left.
+    private func write(_ all: [((habit: Locked, edits: Edits), Checked)], _ room: inout HabitRoom) async throws -> [PlannedChange]
+    {
+        func order(_ pair: (habit: Locked, edits: Edits), _ checked: Checked, _ room: HabitRoom) -> StreakWriter.Order {
+            StreakWriter.Order(
+                .edit(checked.kept, earliest: pair.edits.earliest, room: room),
+                pair.habit.stored,
+                origin: HabitOrigin(user: user, sequence: account.sequence, details: pair.edits.details),
+                reportsMilestones: pair.edits.reportsMilestones
+            )
+        }
+        guard room.isLimited else { return try await writer.apply(all.map { order($0, $1, room) }, work) }
+        var changes: [PlannedChange] = []
+        for (pair, checked) in all {
+            let written = try await writer.apply([order(pair, checked, room)], work)
+            if let change = written.first { room = change.change.room }
+            changes += written
+        }
+        return changes
+    }
+
     /// The edits of a habit that its ledger judges, and those that are refused before.
     fileprivate struct Checked {
         private(set) var kept: [HabitEdit] = []
@@ -83,17 +99,11 @@ extension HabitBook {
         private(set) var places: [Int] = []
         private(set) var refused: [Int: ServiceError] = [:]
 
-        init(_ habit: Locked, _ edits: Edits, _ known: [CompletionID: HabitRepository.Place], _ room: inout Room) {
+        init(_ habit: Locked, _ edits: Edits, _ known: [CompletionID: HabitRepository.Place]) {
             for (index, edit) in edits.edits.enumerated() {
-                if let id = edit.newID {
-                    if let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
-                        refused[index] = .completionIDTaken
-                        continue
-                    }
-                    guard known[id] != nil || edits.hasRoom || room.take() else {
-                        refused[index] = room.refusal
-                        continue
-                    }
+                if let id = edit.newID, let place = known[id], place.streak != habit.record.streak || place.date != edit.date {
+                    refused[index] = .completionIDTaken
+                    continue
                 }
                 kept.append(edit)
                 places.append(index)
@@ -101,52 +111,24 @@ extension HabitBook {
         }
     }
 
-    /// How many completions an account has room for yet.
-    fileprivate struct Room {
-        var count: Int
-        let refusal: ServiceError
-
-        mutating func take() -> Bool {
-            guard count > 0 else { return false }
-            count -= 1
-            return true
-        }
-    }
-
-    /// Deleted completions count apart: of each one its id is kept for devices.
-    private func room(for edits: [Edits]) async throws -> Room {
-        let wanted = edits.filter { !$0.hasRoom }.flatMap(\.edits).count { $0.newID != nil }
-        guard wanted > 0 else { return Room(count: 0, refusal: store.quotas.refusal(.completions)) }
-        let left = try await store.quotas.room(for: wanted, in: .completions, of: user, work.sql)
-        guard try await store.quotas.room(for: wanted, in: .tombstones, of: user, work.sql) == wanted else {
-            return Room(count: 0, refusal: store.quotas.refusal(.tombstones))
-        }
-        return Room(count: left, refusal: store.quotas.refusal(.completions))
-    }
-
-    /// Refuses a file that the account has no room for: each completion is a row, and so is what becomes of each date of a habit.
+    /// What the account has room for: only completions that become rows need any. Deleted ones count apart: of each its id is kept for
+    /// devices.
     ///
-    /// - Parameter replacing: whether it comes in place of all that the account has.
-    /// - Throws: `QUOTA_EXCEEDED`.
-    package func requireRoom(for file: HabitImport, replacing: Bool = false) async throws {
-        let (count, quotas) = (file.completionCount, store.quotas)
-        if replacing {
-            guard count <= quotas.limit(of: .completions) else { throw quotas.refusal(.completions) }
-        } else {
-            try await quotas.require(count, in: .completions, of: user, work.sql)
-        }
-        let dates = file.habits.reduce(0) { dates, habit in
-            let first = [habit.firstDate, habit.createdAt.map { date.zones.date(at: $0) }].compactMap(\.self).min() ?? date.today
-            return dates + max(0, max(first, HabitFileContext.earliest).distance(to: date.today))
-        }
-        let known = replacing ? 0 : try await HabitRepository.dates(of: user, until: date.today, work.sql)
-        guard known + dates <= HabitLimits.mostDates else {
-            throw ServiceError.quotaExceeded(
-                "dates of habits, from the first of each until today",
-                most: HabitLimits.mostDates,
-                remedy: "Delete habits, or import fewer."
-            )
-        }
+    /// - Parameters:
+    ///   - added: completions that may become rows, at most.
+    ///   - deleted: completions that may be deleted, at most.
+    ///   - stored: those of the deleted that are rows already: they make room.
+    package func room(adding added: Int, deleting deleted: Int, of stored: Set<CompletionID> = []) async throws -> HabitRoom {
+        guard added > 0 else { return .unlimited }
+        let quotas = store.quotas
+        let completions = try await quotas.room(for: added, in: .completions, of: user, work.sql)
+        let tombstones = try await quotas.room(for: added + deleted, in: .tombstones, of: user, work.sql)
+        guard completions < added || tombstones < added + deleted else { return .unlimited }
+        return HabitRoom(
+            completions: HabitRoom.Part(completions, else: quotas.refusal(.completions)),
+            tombstones: HabitRoom.Part(tombstones, else: quotas.refusal(.tombstones)),
+            deleting: stored
+        )
     }
 
     /// Photos of dates whose last completion was deleted.
@@ -261,6 +243,7 @@ package struct CompletionPatch: Hashable, Sendable {
 extension HabitEdit {
     /// The id of a new completion.
     fileprivate var newID: CompletionID? { if case .complete(let id, _, _) = self { id } else { nil } }
+    fileprivate var isDeletion: Bool { if case .delete = self { true } else { false } }
 }
 
 extension ServiceError {

@@ -143,12 +143,29 @@ extension ServiceError {
         "An account has at most \(HabitLimits.mostHabits) habits, those in the archive too."
     )
 
+    /// A file has more habits than fit.
+    static func tooManyHabits(adding added: Int, room: Int) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            tooManyHabits.reason,
+            "This brings \(added) habits, and there is room for \(room). \(tooManyHabits.message) Delete habits, or import fewer."
+        )
+    }
+
     /// As many habits were deleted lately as an account may have beside those it has.
     static let tooManyDeletedHabits = quotaExceeded(
-        "habits, those deleted within 30 days included",
+        storedHabits,
         most: HabitLimits.mostStored,
-        remedy: "Delete all habit data, or wait until deleted habits are gone."
+        remedy: goneHabits
     )
+
+    /// A file has more habits than fit beside those that were deleted lately.
+    static func tooManyDeletedHabits(adding added: Int, room: Int) -> ServiceError {
+        quotaExceeded(storedHabits, adding: added, room: room, most: HabitLimits.mostStored, remedy: goneHabits)
+    }
+
+    private static let storedHabits = "habits, those deleted within 30 days included"
+    private static let goneHabits = "Delete all habit data, or wait until deleted habits are gone."
 
     package static func habitLimitReached(_ limit: Int) -> ServiceError {
         ServiceError(.failedPrecondition, "HABIT_LIMIT_REACHED", "Your plan allows \(limit) active habits.")

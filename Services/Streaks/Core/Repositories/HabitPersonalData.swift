@@ -137,7 +137,7 @@ extension Quota {
         "habit_tombstone",
         rows: 200_000,
         rowBytes: 200,
-        what: "completions, skips and habits deleted within 400 days",
+        what: "completions, skips, habits and categories deleted within 400 days",
         remedy: "Delete all habit data, or restore a backup: that makes room at once."
     )
 }

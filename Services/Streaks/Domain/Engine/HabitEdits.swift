@@ -59,6 +59,7 @@ extension StreakLedger {
         var refused: [Int: ServiceError] = [:]
         /// Completions that changed one that was there, or found nothing left to add: the id of that one.
         var merged: [Int: CompletionID] = [:]
+        var room = HabitRoom.unlimited
     }
 
     /// Later edits may name a completion that was merged by the id it came with.
@@ -67,6 +68,7 @@ extension StreakLedger {
     mutating func edit(
         _ edits: [HabitEdit],
         earliest: CalendarDate?,
+        room: HabitRoom,
         _ policy: StreakPolicy,
         _ state: StreakState
     ) throws(ServiceError) -> HabitEdited {
@@ -75,7 +77,7 @@ extension StreakLedger {
         let today = clock.date(at: state.asOf)
         let earliest = earliest ?? today.advanced(by: -rules.reach)
         let isWhole = base.settledThrough < firstDate
-        var edited = HabitEdited()
+        var edited = HabitEdited(room: room)
         var names: [CompletionID: CompletionID] = [:]
         for (index, edit) in edits.enumerated() {
             if edit.hasReach, edit.date > today {
@@ -98,14 +100,14 @@ extension StreakLedger {
             let calendar = SlotCalendar(self, policy)
             if case .complete(let id, let date, let amount) = edit {
                 do throws(ServiceError) {
-                    guard let other = try complete(id, date, amount, calendar, at: state.asOf) else { continue }
+                    guard let other = try complete(id, date, amount, calendar, &edited.room, at: state.asOf) else { continue }
                     edited.merged[index] = other
                     names[id] = other
                 } catch {
                     edited.refused[index] = error
                 }
             } else {
-                edited.refused[index] = apply(edit.renamed(names), calendar)
+                edited.refused[index] = apply(edit.renamed(names), calendar, &edited.room)
                 // Edits come to the same at once and one by one: what follows may be before the start now.
                 if isWhole, edit.date == habit?.startsOn, contributions[edit.date] == nil { findStart() }
             }
@@ -125,7 +127,7 @@ extension StreakLedger {
         base = Checkpoint(settledThrough: firstDate.advanced(by: -1))
     }
 
-    private mutating func apply(_ edit: HabitEdit, _ calendar: SlotCalendar) -> ServiceError? {
+    private mutating func apply(_ edit: HabitEdit, _ calendar: SlotCalendar, _ room: inout HabitRoom) -> ServiceError? {
         switch edit {
         case .complete: break
         case .change(let id, let date, let amount):
@@ -136,6 +138,7 @@ extension StreakLedger {
             guard completion(id, on: date) != nil else { return .noCompletion }
             contributions[date]?.removeAll { $0.id == id }
             if contributions[date]?.isEmpty ?? false { contributions[date] = nil }
+            room.delete(id)
         case .skip(let date):
             guard calendar.includes(date) else {
                 return ServiceError(.failedPrecondition, "DATE_NOT_DUE", "Nothing is due on this date.")
@@ -149,16 +152,17 @@ extension StreakLedger {
     /// HA-14.
     ///
     /// - Returns: the completion that was changed instead of adding one.
-    /// - Throws: `TOO_MANY_COMPLETIONS` when the date has as many as it can, counted as the edits before this one left it.
+    /// - Throws: `TOO_MANY_COMPLETIONS` when the date has as many as it can, counted as the edits before this one left it; what `room` says
+    ///   when it would be a row that the account has no room for.
     private mutating func complete(
         _ id: CompletionID,
         _ date: CalendarDate,
         _ amount: Amount?,
         _ calendar: SlotCalendar,
+        _ room: inout HabitRoom,
         at now: Instant
     ) throws(ServiceError) -> CompletionID? {
         guard let user = participants.first?.user, completion(id, on: date) == nil else { return nil }
-        if date < firstDate { begin(on: date) }
         let present = contributions[date] ?? []
         var amount = amount
         if let target = calendar.version(on: date).target {
@@ -171,6 +175,8 @@ extension StreakLedger {
             return present[0].id
         }
         guard present.count < HabitLimits.mostCompletions else { throw .tooManyCompletions }
+        try room.add()
+        if date < firstDate { begin(on: date) }
         contributions[date, default: []].append(
             Contribution(user: user, date: date, receivedAt: now, id: id, amount: amount)
         )

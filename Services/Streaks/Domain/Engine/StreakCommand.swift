@@ -48,8 +48,9 @@ public enum StreakCommand: Hashable, Sendable {
     case changePlan(UserID, isPremium: Bool, until: Instant? = nil, since: Instant? = nil)
     /// Completions and skips of a habit, in order (HA-2). What is refused changes nothing and is reported by its place
     /// (`StreakChange.refused`), so that one bad change of a sync fails alone. `earliest` is the first date that takes completions and
-    /// skips: nil: 7 dates before today (HA-12); for sync `earliestDate(lastSync:)`; for import and restore any.
-    case edit([HabitEdit], earliest: CalendarDate? = nil)
+    /// skips: nil: 7 dates before today (HA-12); for sync `earliestDate(lastSync:)`; for import and restore any. `room` is what of the
+    /// account's limit is left.
+    case edit([HabitEdit], earliest: CalendarDate? = nil, room: HabitRoom = .unlimited)
     /// Another schedule, target or week start of a habit, from today on, or from tomorrow if today is done (HA-10). The first date of
     /// `Schedule.everyNthDate` is set by the version.
     case changeHabit(Schedule, target: Amount?, weekStart: Int)
@@ -107,6 +108,8 @@ public struct StreakChange: Hashable, Sendable {
     public var refused: [Int: ServiceError]
     /// `edit`: completions that changed one that was there, or found nothing left to add (HA-14): the id of that one, by their place.
     public var merged: [Int: CompletionID]
+    /// `edit`: the room that it has left.
+    public var room: HabitRoom
 
     public init(
         ledger: StreakLedger,
@@ -115,11 +118,12 @@ public struct StreakChange: Hashable, Sendable {
         effects: [StreakEffect],
         creditedTo: CalendarDate? = nil,
         refused: [Int: ServiceError] = [:],
-        merged: [Int: CompletionID] = [:]
+        merged: [Int: CompletionID] = [:],
+        room: HabitRoom = .unlimited
     ) {
         (self.ledger, self.before, self.state) = (ledger, before, state)
         (self.effects, self.creditedTo) = (effects, creditedTo)
-        (self.refused, self.merged) = (refused, merged)
+        (self.refused, self.merged, self.room) = (refused, merged, room)
     }
 }
 
@@ -179,8 +183,8 @@ extension StreakLedger {
         }
         var edited = HabitEdited()
         var creditedTo: CalendarDate?
-        if case .edit(let edits, let earliest) = command {
-            edited = try next.edit(edits, earliest: earliest, policy, settled)
+        if case .edit(let edits, let earliest, let room) = command {
+            edited = try next.edit(edits, earliest: earliest, room: room, policy, settled)
         } else {
             creditedTo = try next.apply(command, policy, settled)
         }
@@ -194,7 +198,8 @@ extension StreakLedger {
             effects: effects,
             creditedTo: creditedTo,
             refused: edited.refused,
-            merged: edited.merged
+            merged: edited.merged,
+            room: edited.room
         )
     }
 

@@ -41,7 +41,6 @@ struct ImportHabits: MutationHandler {
                     let book = try await habits.open(user, work)
                     let present = try await HabitRepository.records(of: user, work.sql)
                     // A dry run says it too.
-                    guard present.count + found.habits.count <= HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
                     try await book.requireRoom(for: found)
                     var arrivals = HabitArrivals(found, beside: present, limit: book.limits.activeHabits)
                     if !request.dryRun { try await arrivals.store(in: book, keepsIDs: false) }
