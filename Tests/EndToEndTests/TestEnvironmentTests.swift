@@ -48,7 +48,9 @@ struct TestEnvironmentTests {
     }
 
     @Test func `where registrations are private, people are made by the links in their mails`() async throws {
-        let world = try await TestKit.shared.value.world(#"{"settings": {"auth.private-registration": "true"}}"#)
+        // Quotas of two services, each of which refuses those of the other.
+        let settings = #"{"auth.private-registration": "true", "quotas": "report=9000,habit_completion=500000"}"#
+        let world = try await TestKit.shared.value.world(#"{"settings": \#(settings)}"#)
         let ada = try #require(try await world.people().first)
         let me = try await world.call("GET", "/api/users/me", by: ada)
         #expect(me.status == 200 && me.data["email_verified"].bool == true, "\(me.text)")
@@ -157,6 +159,7 @@ struct TestEnvironmentTests {
             ("/worlds", #"{"clock": "yesterday"}"#, "clock"), ("/worlds", #"{"clok": 1}"#, "clok"),
             ("/worlds", #"{"settings": {"nats.url": "x"}}"#, "settings.nats.url"),
             ("/worlds", #"{"settings": {"no.such": "x"}}"#, "settings.no.such"), ("/worlds", "[]", "body"),
+            ("/worlds", #"{"settings": {"quotas": "place_pots=3"}}"#, "settings.quotas"),
             ("/worlds", #"{"clock": null, "clock": null}"#, "body"), ("/worlds", "{} {}", "body"), ("/worlds", "{", "body"),
         ] {
             let reply = try await kit.ask("POST", path, body)
