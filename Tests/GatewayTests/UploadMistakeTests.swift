@@ -47,7 +47,7 @@ import Testing
         let reply = try await Self.send(parts, to: gateway)
         #expect(reply.status == 400 && reply.code == "VALIDATION_ERROR", "\(reply)")
         let fields = reply.body.matches(of: /"field":"([^"]*)"/).map { String($0.1) }
-        #expect(fields == ["picture", "photo", "caption", "filter"], "\(reply)")
+        #expect(fields == ["photo", "caption", "picture", "filter"], "in the order of the request's fields: \(reply)")
         let left = FileManager.default.enumerator(atPath: gateway.files.appendingPathComponent("incoming").path)?.allObjects ?? []
         #expect(left.isEmpty, "\(left)")
         await gateway.stop()
