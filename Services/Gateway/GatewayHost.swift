@@ -201,7 +201,7 @@ public final class GatewayHost: Program {
                     logger: logger,
                     bodyTimeout: bodyTimeout
                 ),
-                documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil),
+                documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil, clock: clock),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
                 clock: clockRoutes,
                 map: clockRoutes.map { _ in MapRoute() }

@@ -194,12 +194,14 @@ final class GatewayResponder: Sendable {
         catalog.routes.suggestion(method: request.method.rawValue, path: request.path, isSlip: true)
     }
 
-    /// A refusal of what the path has in the place of an id says which route was probably meant.
+    /// A refusal of fields names them in one order. Of what the path has in the place of an id it says which route was probably meant.
     private func explained(_ error: ServiceError, _ route: Route, _ request: HTTPRequest) -> ServiceError {
-        guard error.reason == "VALIDATION_ERROR", !route.pathFields.isEmpty,
-            error.details.contains(where: { route.pathFields.contains($0.field) }), let meant = slip(request)
-        else { return error }
+        guard error.reason == "VALIDATION_ERROR" else { return error }
         var error = error
+        error.details = route.inOrder(error.details)
+        guard error.details.contains(where: { route.pathFields.contains($0.field) }), let meant = slip(request) else {
+            return error
+        }
         error.message += " Did you mean \(meant)?"
         return error
     }

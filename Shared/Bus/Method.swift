@@ -126,10 +126,7 @@ public struct Endpoint: Sendable {
             let request = try Self.decode(body, problems)
             return try await answer(request, context).serialized()
         }
-        self.problems = { body in
-            do throws(ServiceError) { _ = try Self.decode(body, problems) } catch { return error.details }
-            return []
-        }
+        self.problems = { Request.problems(ofRefused: $0, beyondOptions: problems) }
     }
 
     private static func decode<Request: Message>(
@@ -137,17 +134,11 @@ public struct Endpoint: Sendable {
         _ problems: (Request) -> [ServiceError.Detail]
     ) throws(ServiceError) -> Request {
         let request: Request
-        do { request = try Request(request: body) } catch var error as ServiceError {
-            // Of a request with a text that is no id nothing more can be said.
-            if let request = try? Request(serialized: body) {
-                let fields = error.details.map(\.field)
-                error.details += problems(request).filter { problem in
-                    !fields.contains { $0 == problem.field || $0.hasPrefix(problem.field + "[") }
-                }
-            }
-            throw error
-        } catch {
-            throw error.asRequestError
+        do { request = try Request(request: body) } catch {
+            var refusal = error as? ServiceError ?? error.asRequestError
+            let found = Request.problems(ofRefused: body, beyondOptions: problems)
+            refusal.details.add(found, most: Violations.mostDetails)
+            throw refusal
         }
         let found = problems(request)
         guard found.isEmpty else { throw .validation(found) }

@@ -51,6 +51,8 @@ extension CMessage {
         try validate()
     }
 
+    public init(refused bytes: UnsafeRawBufferPointer, _ standIn: StandIn) throws { try self.init(bytes, .refused(standIn)) }
+
     private init(_ bytes: UnsafeRawBufferPointer, _ mode: Arena.Mode) throws {
         let descriptor = Self.layout.pointer
         guard bytes.count <= WireLimits.maxBytes else { throw WireError.tooLarge }

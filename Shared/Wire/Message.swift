@@ -13,6 +13,10 @@ public protocol Message: Sendable, Equatable {
     ///
     /// - Throws: `ServiceError` `VALIDATION_ERROR` with one detail per broken rule; `WireError` for bytes that are not this message.
     init(request bytes: UnsafeRawBufferPointer) throws
+    /// A request that is refused, with stand-ins for the ids, dates and instants that cannot be read: to find what else is wrong with it.
+    ///
+    /// - Throws: `WireError` for bytes that are not this message.
+    init(refused bytes: UnsafeRawBufferPointer, _ standIn: StandIn) throws
     /// The message as protobuf bytes; equal messages give equal bytes (maps are written in the order of their keys).
     ///
     /// - Throws: `WireError` when a string holds NUL, an instant lies outside the years 1…9999, or the result is too large.
@@ -46,11 +50,35 @@ extension Message {
         try validate()
     }
 
+    public init(refused bytes: UnsafeRawBufferPointer, _: StandIn) throws { try self.init(serialized: bytes) }
+
     /// A request from its protobuf bytes, checked as `validate()` does.
     ///
     /// - Throws: `ServiceError` `VALIDATION_ERROR` with one detail per broken rule; `WireError` for bytes that are not this message.
     public init(request bytes: [UInt8]) throws {
         self = try bytes.withUnsafeBytes { try Self(request: $0) }
+    }
+
+    /// What is wrong with the fields of a request, of which some may not be readable (PF-2). None of bytes that are not this message.
+    ///
+    /// Of what `check` says counts what it says whatever the fields are that cannot be read: a stand-in has no rule broken.
+    ///
+    /// - Parameter check: what is wrong beyond the validation options of the proto.
+    public static func problems(
+        ofRefused bytes: [UInt8],
+        beyondOptions check: (Self) -> [ServiceError.Detail]
+    ) -> [ServiceError.Detail] {
+        func read(_ standIn: StandIn) -> Self? { try? bytes.withUnsafeBytes { try Self(refused: $0, standIn) } }
+        guard let marked = read(.mark) else { return [] }
+        var violations = Violations()
+        marked.collectViolations(into: &violations, path: .root)
+        var problems = violations.details
+        let found = read(.lowest).map(check) ?? []
+        if !found.isEmpty {
+            let others = read(.highest).map(check) ?? []
+            problems.add(found.filter(others.contains), most: Violations.mostDetails)
+        }
+        return problems
     }
 
     /// Checks every validation option of the proto and reports everything that is wrong at once.
@@ -61,6 +89,16 @@ extension Message {
         collectViolations(into: &violations, path: .root)
         guard violations.isEmpty else { throw .validation(violations.details) }
     }
+}
+
+/// What stands in a request that is refused for an id, a date or an instant that cannot be read.
+public enum StandIn: Sendable {
+    /// A value that validation reports: for an id or a date a `Mark`; for an instant, which the gateway has reported, the epoch.
+    case mark
+    /// The lowest that there is.
+    case lowest
+    /// The highest that there is.
+    case highest
 }
 
 /// What a codec accepts at most (D9: all input is bounded).

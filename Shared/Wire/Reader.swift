@@ -51,7 +51,16 @@ public struct Reader {
 
     private func fail(_ problem: Arena.Failure.Problem, _ index: Int) { arena.fail(problem, field(index)) }
 
-    private var marks: Bool { arena.state.pointee.mode == .marking }
+    /// What stands for an id or a date that cannot be read. Without one it is a failure, too.
+    private func standIn(_ index: Int) -> StandIn {
+        switch arena.state.pointee.mode {
+        case .refused(let standIn): return standIn
+        case .marking: return .mark
+        case .strict, .comparing:
+            fail(.unreadable, index)
+            return .mark
+        }
+    }
 
     // MARK: Values
 
@@ -128,8 +137,11 @@ public struct Reader {
     private func date(_ text: UnsafePointer<CChar>?, _ index: Int) -> CalendarDate {
         let isEmpty = Self.isEmpty(text)
         if !isEmpty, let date = CalendarDate(string(text, index)) { return date }
-        if !marks { fail(.unreadable, index) }
-        return isEmpty ? Mark.missingDate : Mark.malformedDate
+        switch standIn(index) {
+        case .mark: return isEmpty ? Mark.missingDate : Mark.malformedDate
+        case .lowest: return TimestampRange.dates.lowerBound
+        case .highest: return TimestampRange.dates.upperBound
+        }
     }
 
     @usableFromInline
@@ -140,8 +152,11 @@ public struct Reader {
             let known = text.withMemoryRebound(to: UInt8.self, capacity: UUIDText.length) { UUIDText.parse($0) }
             if let known, known != Mark.missing, known != Mark.malformed { return known }
         }
-        if !marks { fail(.unreadable, index) }
-        return Self.isEmpty(text) ? Mark.missing : Mark.malformed
+        switch standIn(index) {
+        case .mark: return Self.isEmpty(text) ? Mark.missing : Mark.malformed
+        case .lowest: return (0, 0)
+        case .highest: return (.max, .max)
+        }
     }
 
     /// A `google.protobuf.Timestamp`, of which what is below a microsecond is cut off; nil when it is not set.
@@ -152,10 +167,21 @@ public struct Reader {
         let reader = Reader(stored, arena)
         let (seconds, nanos): (Int64, Int32) = (reader.number(0), reader.number(1))
         guard TimestampRange.seconds.contains(seconds), (0...999_999_999).contains(nanos) else {
+            return unreadableInstant(index)
+        }
+        return Instant(microseconds: seconds * 1_000_000 + Int64(nanos / 1_000))
+    }
+
+    private func unreadableInstant(_ index: Int) -> Instant? {
+        guard case .refused(let standIn) = arena.state.pointee.mode else {
             fail(.timestampOutOfRange, index)
             return nil
         }
-        return Instant(microseconds: seconds * 1_000_000 + Int64(nanos / 1_000))
+        return switch standIn {
+        case .mark: .epoch
+        case .lowest: Instant(microseconds: TimestampRange.seconds.lowerBound * 1_000_000)
+        case .highest: Instant(microseconds: TimestampRange.seconds.upperBound * 1_000_000)
+        }
     }
 
     /// A message; nil when it is not set.
@@ -253,4 +279,7 @@ public struct Reader {
 /// What `google.protobuf.Timestamp` allows: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z.
 enum TimestampRange {
     static let seconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
+    static let dates =
+        CalendarDate(dayNumber: Int32(seconds.lowerBound / 86_400))...CalendarDate(dayNumber: Int32(seconds.upperBound / 86_400))
 }

@@ -45,6 +45,7 @@ struct BadInputTests {
             "{\"email\":7,\"password\":\"short\",\"username\":\"Ann\",\"timezone_offset\":\"an hour\",\"locale\":\"!\"}"
         ) { $0.fields = ["email", "password", "username", "timezone_offset", "locale"] },
         Case("a value of a wrong type beside a missing one", "{\"email\":{}}") { $0.fields = ["email", "password"] },
+        Case("a member without a name beside others", "{\"\":5,\"email\":7}") { $0.fields = ["", "email", "password"] },
         Case("a list for a message", "[]"),
         Case("a fraction for a whole number", register("\"timezone_offset\":1.5")) { $0.fields = ["timezone_offset"] },
         Case("missing fields, all at once", "{}") { $0.fields = ["email", "password"] },
@@ -133,6 +134,20 @@ struct BadInputTests {
         },
         Case("a page size beyond its bounds") {
             ($0.method, $0.path, $0.isSignedIn, $0.fields) = ("GET", "/api/notifications?limit=-1", true, ["limit"])
+        },
+        Case("a cursor that is none beside a wrong size") {
+            ($0.method, $0.path, $0.isSignedIn) = ("GET", "/api/notifications?limit=-1&cursor=x", true)
+            $0.fields = ["limit", "cursor"]
+        },
+        Case("dates and ids that are none: no rule between the dates counts") {
+            ($0.method, $0.path, $0.isSignedIn) = ("GET", "/api/habits/export?from=x&to=2026-01-02&habit_id=42", true)
+            $0.fields = ["from", "habit_id"]
+        },
+        Case(
+            "an id that is none beside fields that a form judges",
+            "{\"id\":\"42\",\"name\":\" \",\"color\":\"red\",\"schedule\":{\"type\":\"weekdays\"}}"
+        ) {
+            ($0.path, $0.isSignedIn, $0.fields) = ("/api/habits", true, ["id", "name", "color", "schedule.weekdays"])
         },
         Case("a value that an enum does not have", "{\"action\":\"perhaps\"}") {
             ($0.method, $0.isSignedIn, $0.fields) = ("PUT", true, ["action"])

@@ -58,6 +58,15 @@ struct OpenAPITests {
         #expect(counts[0] > 230 && counts[1] > 90, "\(counts)")
     }
 
+    @Test func `dates in examples lie around today, so that an example does not age`() async throws {
+        let page = try await Installation.shared.value.call("GET", "/openapi.json").json
+        let pause = page["paths"]["/api/mobile/streaks/pause"]["post"]["requestBody"]["content"]["application/json"]["example"]
+        let resumed = try Date(try #require(pause["resume_date"].string) + "T00:00:00Z", strategy: .iso8601)
+        let days = resumed.timeIntervalSinceNow / 86_400
+        // Seven days after today, which began up to a day ago; midnight may be between the two.
+        #expect(days > 5.9 && days <= 7, "\(days)")
+    }
+
     @Test func `no id of a rule, which no reader has a list of, is in the description`() async throws {
         let home = try await Installation.timeTravelling.value
         let text = try await home.call("GET", "/openapi.json").text

@@ -31,6 +31,13 @@ struct ClockRouteTests {
         #expect(error?.reason == "VALIDATION_ERROR" && error?.details.map(\.field) == [field], "\(json): \(error as Any)")
     }
 
+    @Test func `both fields are named when both are wrong`() {
+        for json in ["{\"advance_seconds\":\"1\",\"set\":5}", "{\"advance_seconds\":-1,\"set\":\"tomorrow\"}"] {
+            let error = #expect(throws: ServiceError.self) { try move(json) }
+            #expect(error?.details.map(\.field) == ["advance_seconds", "set"], "\(json): \(error as Any)")
+        }
+    }
+
     @Test(arguments: ["{\"advance_seconds\":-1}", "{\"advance_seconds\":0.5}", "{\"set\":\"tomorrow\"}"])
     func `a refusal says how far the clock can be moved`(json: String) {
         let error = #expect(throws: ServiceError.self) { try move(json) }

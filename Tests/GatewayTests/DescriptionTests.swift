@@ -1,4 +1,5 @@
 import Bus
+import Kernel
 import NIOCore
 import TestSupport
 import Testing
@@ -12,11 +13,12 @@ import Testing
         buffer.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
-    @Test func `it is made once for the routes that there are, and all replies share its bytes`() async throws {
+    @Test func `it is made once a day for the routes that there are, and all replies share its bytes`() async throws {
         let nats = try await NatsServer.start()
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: EchoGateway.silence)
         let catalog = ServiceCatalog(bus: bus, expected: ["roll"], logger: EchoGateway.silence)
-        let documentation = DocumentationRoutes(catalog: catalog, developmentClock: false)
+        let clock = ManualClock(Instant(seconds: 1_767_322_800))
+        let documentation = DocumentationRoutes(catalog: catalog, developmentClock: false, clock: clock)
         let empty = documentation.page.plain.bytes
         #expect(Self.place(of: documentation.page.plain.bytes) == Self.place(of: empty))
         let descriptor = HandmadeDescriptor(service: "roll", methods: [.init(name: "Get", path: "/api/roll/items")])
@@ -30,6 +32,12 @@ import Testing
         #expect(!String(buffer: empty).contains("/api/roll/items") && String(buffer: full).contains("/api/roll/items"))
         await catalog.look()
         #expect(Self.place(of: documentation.page.plain.bytes) == Self.place(of: full), "nothing has changed")
+        clock.advance(by: .hours(24))
+        let tomorrow = documentation.page.plain.bytes
+        #expect(
+            String(buffer: full).contains("2026-01-02T00:00:00Z") && String(buffer: tomorrow).contains("2026-01-03T00:00:00Z")
+        )
+        #expect(Self.place(of: documentation.page.plain.bytes) == Self.place(of: tomorrow), "once a day")
         await replica.drain()
         await bus.close()
     }

@@ -1,3 +1,4 @@
+import Kernel
 import TestSupport
 import Testing
 import Transcoding
@@ -117,7 +118,7 @@ struct LiveInstancesTests {
             }
         )
         let routes = table.routes.map { "\($0.verb) \($0.template) \($0.subject) \($0.policy.auth)" }
-        return (routes, OpenAPI.document(table.routes, title: "T", version: "1"))
+        return (routes, OpenAPI.document(table.routes, title: "T", version: "1", today: CalendarDate(dayNumber: 20_455)))
     }
 
     @Test(arguments: 1...40) func `gateways that found the same replicas on different ways have the same routes`(seed: UInt64)

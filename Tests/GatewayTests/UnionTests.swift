@@ -1,4 +1,5 @@
 import Foundation
+import Kernel
 import Testing
 import Transcoding
 
@@ -70,7 +71,10 @@ struct UnionTests {
             version(.init(name: "Get", path: "/api/new"), words: "New words."),
             version(.init(name: "Gone", path: "/api/gone"), words: "Old words.")
         )
-        let page = String(decoding: OpenAPI.document(table.routes, title: "T", version: "1"), as: UTF8.self)
+        let page = String(
+            decoding: OpenAPI.document(table.routes, title: "T", version: "1", today: CalendarDate(dayNumber: 20_455)),
+            as: UTF8.self
+        )
         #expect(page.contains("/api/gone") && page.contains("/api/new"))
         #expect(page.contains("New words.") && !page.contains("Old words."))
     }

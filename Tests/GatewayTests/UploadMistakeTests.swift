@@ -26,6 +26,43 @@ import Testing
         await gateway.stop()
     }
 
+    private static func part(_ disposition: String, _ content: String) -> String {
+        "--b\r\nContent-Disposition: form-data; \(disposition)\r\n\r\n\(content)\r\n"
+    }
+
+    private static func send(_ parts: [String], to gateway: EchoGateway) async throws -> RawReply {
+        let body = Array((parts.joined() + "--b--\r\n").utf8)
+        let head = "POST /api/photos HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        return try await gateway.ask(head + "Content-Length: \(body.count)\r\n\r\n", body: body)
+    }
+
+    @Test func `each part that is wrong is named, and nothing stays`() async throws {
+        let gateway = try await EchoGateway()
+        let parts = [
+            Self.part("name=\"picture\"; filename=\"a.jpg\"", String(repeating: "x", count: 100_000)),
+            Self.part("name=\"photo\"; filename=\"a.jpg\"", "some bytes"),
+            Self.part("name=\"photo\"; filename=\"b.jpg\"", String(repeating: "y", count: 100_000)),
+            Self.part("name=\"caption\"", String(repeating: "z", count: 70_000)), Self.part("name=\"filter\"", "sepia"),
+        ]
+        let reply = try await Self.send(parts, to: gateway)
+        #expect(reply.status == 400 && reply.code == "VALIDATION_ERROR", "\(reply)")
+        let fields = reply.body.matches(of: /"field":"([^"]*)"/).map { String($0.1) }
+        #expect(fields == ["photo", "caption", "picture", "filter"], "in the order of the request's fields: \(reply)")
+        let left = FileManager.default.enumerator(atPath: gateway.files.appendingPathComponent("incoming").path)?.allObjects ?? []
+        #expect(left.isEmpty, "\(left)")
+        await gateway.stop()
+    }
+
+    @Test func `of a form that has more wrong parts than anyone sends by mistake the rest is not read`() async throws {
+        let gateway = try await EchoGateway.shared.value
+        let wrong = (0..<20).map { Self.part("name=\"p\($0)\"; filename=\"a.jpg\"", "x") }
+        let reply = try await Self.send(wrong, to: gateway)
+        #expect(reply.status == 400 && reply.body.matches(of: /"field":"p\d+"/).count == 11, "\(reply)")
+        let large = Self.part("name=\"picture\"; filename=\"a.jpg\"", String(repeating: "x", count: 3_100_000))
+        let refused = try await Self.send([large, Self.part("name=\"filter\"", "sepia")], to: gateway)
+        #expect(refused.body.matches(of: /"field":"/).count == 1 && refused.body.contains("picture"), "\(refused)")
+    }
+
     @Test(arguments: ["[objections]", "nullable", "x"])
     func `other contents are the service's to judge`(text: String) async throws {
         let reply = try await Self.send(Array("name=\"photo\"".utf8), text, to: try await EchoGateway.shared.value)

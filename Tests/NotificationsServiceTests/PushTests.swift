@@ -139,6 +139,13 @@ struct PushTests {
             #expect(preferences.quietStartHour == 20 && preferences.quietEndHour == 6)
             await #expect(throws: ServiceError.self) { try await world.update(ann, UpdatePreferencesRequest(quietStartHour: 6)) }
             #expect(try await world.update(ann, UpdatePreferencesRequest()).quietStartHour == 20, "a refusal changes nothing")
+            let handler = UpdatePreferences(mutations: world.mutations)
+            let same = UpdatePreferencesRequest(quietStartHour: 6, quietEndHour: 6)
+            #expect(handler.problems(of: same).map(\.field) == ["quiet_end_hour"], "said beside other bad fields")
+            #expect(
+                handler.problems(of: UpdatePreferencesRequest(quietStartHour: 6)) == [],
+                "what is stored says whether it differs"
+            )
         }
     }
 

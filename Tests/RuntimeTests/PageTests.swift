@@ -25,6 +25,14 @@ private struct ListNotes: PagedRequest {
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
 
+private struct EmptyRequest: Message {
+    static let fullName = "test.v1.Empty"
+    init() {}
+    init(serialized bytes: UnsafeRawBufferPointer) throws {}
+    func serialized() throws -> [UInt8] { [] }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
 /// Pages of lists (PF-3).
 struct PageTests {
     private static let ann = UserID(high: 1, low: 1)
@@ -80,6 +88,34 @@ struct PageTests {
         #expect(refused { try page(ListNotes(cursor: "x", page: 2)).self } == ["cursor", "VALIDATION_ERROR"])
         let cursor = try #require(entries(try page(ListNotes()), of: Array(1...9)).meta)
         #expect(refused { try page(ListNotes(cursor: cursor, page: 2)) } == ["page", "VALIDATION_ERROR"])
+    }
+
+    @Test func `what is no cursor is known without the list, and so is a page beside one`() throws {
+        func problems(_ request: ListNotes) -> [String] { request.placeProblems.map { "\($0.field) \($0.message)" } }
+        let cursor = try #require(entries(try page(ListNotes()), of: Array(1...9)).meta)
+        #expect(problems(ListNotes()) == [] && problems(ListNotes(page: 2)) == [] && problems(ListNotes(cursor: cursor)) == [])
+        let other = CursorScope("test.v1.Other", of: Self.ann).text(after: PageCursor(after: .epoch, Self.ann))
+        #expect(problems(ListNotes(cursor: other)) == [], "whose it is, the list says")
+        let foreign = "cursor is not one this list has given out"
+        for text in ["x", "2", String(cursor.dropLast(40)), cursor + "!", String(repeating: "A", count: 204)] {
+            #expect(problems(ListNotes(cursor: text)) == [foreign], "\(text)")
+        }
+        #expect(problems(ListNotes(cursor: cursor, page: 2)) == ["page cannot be combined with cursor"])
+        #expect(problems(ListNotes(cursor: "x", page: 2)) == [foreign, "page cannot be combined with cursor"])
+    }
+
+    @Test func `a handler of lists says what is wrong with the place, one of its own nothing`() {
+        struct Plain: QueryHandler {
+            func handle(_ request: EmptyRequest, _: CallContext) async throws -> EmptyRequest { request }
+        }
+        struct Lists: QueryHandler {
+            func handle(_ request: ListNotes, _: CallContext) async throws -> ListNotes { request }
+        }
+        func asked<Request>(_ handler: some QueryHandler<Request, Request>, _ request: Request) -> [String] {
+            handler.problems(of: request).map(\.field)
+        }
+        #expect(asked(Plain(), EmptyRequest()) == [])
+        #expect(asked(Lists(), ListNotes(cursor: "x")) == ["cursor"])
     }
 
     @Test func `a list is its reader's own`() {

@@ -28,6 +28,8 @@ struct CheckInPaymentTests {
             #expect(full?.details.map(\.message) == ["5", "4"])
             #expect(await refusal { try await life.buy(2, "xp") }?.details.first?.field == "quantity")
             #expect(await refusal { try await life.buy(1, "stripe") }?.details.first?.field == "payment_token")
+            let both = await refusal { try await life.buy(2, "stripe") }
+            #expect(both?.details.map(\.field) == ["quantity", "payment_token"])
             #expect(await refusal { try await life.buy(1, "stripe", token: "unknown") }?.reason == "PURCHASE_NOT_FOUND")
             life.store.state.withLock { $0.purchases["repair"] = (.repair, 1) }
             #expect(await refusal { try await life.buy(1, "stripe", token: "repair") }?.reason == "PAYMENT_REFUSED")

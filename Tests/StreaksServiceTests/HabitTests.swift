@@ -53,7 +53,7 @@ struct HabitTests {
             let both = await world.fields {
                 try await world.complete(CompleteHabitRequest(habitID: habit, value: 1, increment: 1))
             }
-            #expect(both == ["increment": "cannot be combined with value"], "when they are right themselves")
+            #expect(both == ["increment": "cannot be combined with value"])
             let done = try #require(try await world.complete(CompleteHabitRequest(habitID: habit, value: 1)).completion).id
             let changed = await world.fields {
                 try await world.change(UpdateCompletionRequest(habitID: habit, completionID: done, value: .nan, note: long))
@@ -63,6 +63,8 @@ struct HabitTests {
                 try await world.settings(UpdateHabitSettingsRequest(accentColor: "red", dailyReminderTime: "8:30"))
             }
             #expect(Set(settings.keys) == ["accent_color", "daily_reminder_time"])
+            let reminder = UpdateHabitRequest(habitID: habit, reminderTime: "8:30", reminderDays: [9])
+            #expect(HabitForm.problems(reminder).map(\.field) == ["reminder_time", "reminder_days"])
             let category = CategoryForm.problems(name: nil, color: "red", icon: "A!", isNew: true)
             #expect(category.map(\.field) == ["name", "color", "icon"])
             #expect(CategoryForm.problems(name: nil, color: "#654321", icon: nil, isNew: false) == [])

@@ -59,6 +59,10 @@ struct OutageDeclarationTests {
                 let refusal = await #expect(throws: ServiceError.self) { try await declare(bad, in: world) }
                 #expect(refusal?.reason == "VALIDATION_ERROR" && refusal?.details.map(\.field) == [field])
             }
+            let none = await #expect(throws: ServiceError.self) {
+                try await declare(DeclareOutageRequest(reason: "x"), in: world)
+            }
+            #expect(none?.details.map(\.field) == ["from", "until"])
             let user = CallContext(
                 deadline: SystemClock.now() + .minutes(2),
                 principal: Principal(userID: UserID(high: 9, low: 9), role: .user)

@@ -41,7 +41,7 @@ struct DescribedTests {
 
     private func kitchen() throws -> [String: Any] {
         let routes = try Fixture.routes().routes
-        let document = OpenAPI.document(routes, title: "Kitchen", version: "1", developmentClock: true)
+        let document = OpenAPI.document(routes, title: "Kitchen", version: "1", developmentClock: true, today: Fixture.day)
         let page = try JSONSerialization.jsonObject(with: Data(document))
         return try #require(page as? [String: Any])
     }

@@ -87,7 +87,7 @@ struct DescriptorTests {
                 let set = try DescriptorSet(serialized: bytes)
                 let table = RouteTable()
                 table.install(all: set)
-                #expect(!OpenAPI.document(table.routes, title: "t", version: "1").isEmpty)
+                #expect(!OpenAPI.document(table.routes, title: "t", version: "1", today: Fixture.day).isEmpty)
             } catch {
                 refused += 1
                 #expect(!error.problem.isEmpty)

@@ -9,7 +9,13 @@ struct OpenAPITests {
         let value: Any?
 
         init(_ routes: [Route], developmentClock: Bool = false) throws {
-            let document = OpenAPI.document(routes, title: "Kitchen", version: "1", developmentClock: developmentClock)
+            let document = OpenAPI.document(
+                routes,
+                title: "Kitchen",
+                version: "1",
+                developmentClock: developmentClock,
+                today: Fixture.day
+            )
             value = try JSONSerialization.jsonObject(with: Data(document))
         }
 
@@ -40,7 +46,13 @@ struct OpenAPITests {
         let table = try Fixture.routes()
         table.install(try Fixture.pantry(), service: "pantry")
         for clock in [false, true] {
-            let document = OpenAPI.document(table.routes, title: "Kitchen", version: "1", developmentClock: clock)
+            let document = OpenAPI.document(
+                table.routes,
+                title: "Kitchen",
+                version: "1",
+                developmentClock: clock,
+                today: Fixture.day
+            )
             let result = try await Python.run([Python.checkOpenAPI], input: document)
             #expect(result.status == 0, "\(result.transcript.suffix(3_000))")
             let lines = result.text.split(separator: "\n")
@@ -56,6 +68,13 @@ struct OpenAPITests {
         #expect(grams["properties"]["grams"].names == ["format", "maximum", "minimum", "type"])
         let accepted = page.operation("put", "/api/dishes/{dish_id}/season")["responses"]["202"]["description"].value as? String
         #expect(accepted?.contains("`data.note`") == true)
+        let waiting = page.operation("put", "/api/dishes/{dish_id}/season")["responses"]["202"]["content"]["application/json"]
+        #expect(waiting["schema"]["$ref"].text == "#/components/schemas/KitchenSeasonAccepted")
+        #expect(waiting["example"]["data"].names == ["note"])
+        let note = page.schema("KitchenSeasonAcceptedData")
+        #expect(note["required"].texts == ["note"] && note["properties"]["note"]["type"].text == "string", "it is set there")
+        let since = page.operation("get", "/api/dishes/{dish_id}")["parameters"].list.first { $0["name"].text == "since" }
+        #expect(since?["example"].text == "2026-01-02T00:00:00Z", "today's beginning, which has passed")
         for schema in ["KitchenEverything", "KitchenEverythingInput"] {
             let degrees = page.schema(schema)["properties"]["a_double"]
             #expect(degrees["minimum"].value as? Int == -90 && degrees["maximum"].value as? Int == 90, "\(schema)")

@@ -1,4 +1,5 @@
 import Foundation
+import Kernel
 import Testing
 import Transcoding
 
@@ -11,8 +12,8 @@ struct PackageTests {
     }
 
     /// Members of an object of the page by their names, one below the other.
-    private func page(_ path: String...) throws -> Any? {
-        let document = OpenAPI.document(try routes(), title: "Shelf", version: "1", developmentClock: false)
+    private func page(_ path: String..., today: CalendarDate = Fixture.day) throws -> Any? {
+        let document = OpenAPI.document(try routes(), title: "Shelf", version: "1", developmentClock: false, today: today)
         let page = try JSONSerialization.jsonObject(with: Data(document))
         return path.reduce(page as Any?) { value, name in (value as? [String: Any])?[name] }
     }
@@ -52,6 +53,19 @@ struct PackageTests {
         for name in ["book_id", "bought_on"] {
             let answered = try page("components", "schemas", "ShelfBook", "properties", name) as? [String: Any]
             #expect(answered?["type"] as? String == "string" && answered?["format"] == nil, "\(name)")
+        }
+    }
+
+    @Test func `shows dates around the day on which the page is made`() throws {
+        for (days, filled, bought) in [(0, "2026-01-09", "2025-12-03"), (60, "2026-03-10", "2026-02-01")] {
+            let day = Fixture.day.advanced(by: days)
+            let list = try page("paths", "/api/jars", "get", "parameters", today: day) as? [[String: Any]] ?? []
+            #expect(list.first { $0["name"] as? String == "filled_on" }?["example"] as? String == filled)
+            let path = [
+                "paths", "/api/books/{book_id}", "get", "responses", "200", "content", "application/json", "example", "data",
+            ]
+            let book = try path.reduce(page(today: day)) { value, name in (value as? [String: Any])?[name] }
+            #expect((book as? [String: Any])?["bought_on"] as? String == bought)
         }
     }
 

@@ -10,10 +10,11 @@ struct ReadingTests {
     }
 
     @Test(arguments: [
-        (#"{"an_int32":"x","a_string":"y"}"#, "720179"), (#"{"a_string":5,"a_bool":true}"#, "6801"),
-        (#"{"maybe_int":"x","maybe_string":5,"maybe_bool":1}"#, "980100a20100b00100"),
-        (#"{"maybe_string":"a\u0000b"}"#, "a20100"), (#"{"a_child":5}"#, "920100"), (#"{"a_time":"noon"}"#, "8a0100"),
-        (#"{"ints":[1,"x",3]}"#, "ba0103010003"), (#"{"strings":[5,"a"]}"#, "c20100c2010161"),
+        (#"{"an_int32":"x","a_string":"y"}"#, "720179"), (#"{"a_string":5,"a_bool":true}"#, "72013f6801"),
+        (#"{"maybe_int":"x","maybe_string":5,"maybe_bool":1}"#, "980100a201013fb00100"),
+        (#"{"maybe_string":"a\u0000b"}"#, "a201013f"), (#"{"a_child":5}"#, "920100"),
+        (#"{"a_time":"noon"}"#, "8a0106108094ebdc03"), (#"{"":5,"a_bool":true}"#, "6801"),
+        (#"{"ints":[1,"x",3]}"#, "ba0103010003"), (#"{"strings":[5,"a"]}"#, "c201013fc2010161"),
         (#"{"spices":["salt","pepper"]}"#, "d201020001"), (#"{"loose":[{},2]}"#, "e80100e80102"), (#"{"ints":"x"}"#, ""),
         (#"{"a_child":{"an_int32":[],"a_bool":true}}"#, "9201026801"), (#"{"number":"x"}"#, "980200"),
         (#"{"counts":{"a":"x"}}"#, "f201050a01611000"), (#"{"by_number":{"x":{}},"a_bool":true}"#, "6801"),
@@ -38,6 +39,14 @@ struct ReadingTests {
                 "name",
             ]
         )
+    }
+
+    @Test func `a name that is none hides nothing, and what a form was refused for comes first`() throws {
+        var reading = try read(#"{"":5,"an_int32":"x"}"#)
+        #expect(reading.problems.map(\.field) == ["", "an_int32"])
+        reading.begin(with: [.init(field: "part", message: "must come once")])
+        reading.add([.init(field: "", message: "is wrong"), .init(field: "name", message: "is required")])
+        #expect(reading.problems.map(\.field) == ["part", "", "an_int32", "name"])
     }
 
     @Test func `there are at most 50 entries`() throws {

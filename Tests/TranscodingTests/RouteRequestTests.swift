@@ -73,6 +73,15 @@ struct RouteRequestTests {
         #expect(refusal { try route.request.read(form: [(name: "photo.key", value: [0x61])], blob: nil).request() }.count == 1)
     }
 
+    @Test func `What is wrong is named in the order of the request's fields, what is about none of them last`() throws {
+        let (route, _) = try Fixture.route("GET", "/api/dishes/x")
+        let found = ["nonesuch", "rank", "place.tags[1]", "sizes[1]", "sizes[0]", "", "dish_id", "place.id", "rank"]
+        let ordered = route.inOrder(found.map { .init(field: $0, message: "is wrong") })
+        #expect(
+            ordered.map(\.field) == ["dish_id", "place.tags[1]", "place.id", "sizes[1]", "sizes[0]", "rank", "nonesuch", ""]
+        )
+    }
+
     @Test func `A route without a body takes nothing or an empty object`() throws {
         #expect(try wire("POST", "/api/dishes/d/pepper", body: "{}") == "0a01641001")
         #expect(

@@ -7,6 +7,9 @@ import Transcoding
 
 /// What the tests share: descriptor sets, a seeded random generator, a way to run tools.
 enum Fixture {
+    /// That dates in examples lie around: 2 January 2026.
+    static let day = CalendarDate(dayNumber: 20_455)
+
     static func bytes(_ name: String) throws -> [UInt8] {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/\(name)", withExtension: nil))
         return [UInt8](try Data(contentsOf: url))

@@ -102,6 +102,26 @@ import Wire
         #expect(try Self.problems(many).count == 7)
     }
 
+    @Test func `of what is refused counts what is wrong whatever the texts are that cannot be read`() throws {
+        let wrong = Self.bytes([(1, "x"), (4, "y"), (6, "never"), (7, "2024-10-04")])
+        func problems(_ field: String, _ isWrong: @escaping (Typed) -> Bool) -> [String] {
+            Typed.problems(ofRefused: wrong) { isWrong($0) ? [.init(field: field, message: "is wrong")] : [] }
+                .map { "\($0.field) \($0.message)" }
+        }
+        let own = ["user_id must be a UUID", "friend_ids[0] must be a UUID", "on_date must be a date, YYYY-MM-DD"]
+        #expect(problems("name") { $0.name.isEmpty } == own + ["name is wrong"])
+        // A stand-in comes before or after any date; a rule that only one of them breaks says nothing.
+        #expect(problems("until") { message in message.until.map { $0 < message.onDate } ?? true } == own)
+        #expect(problems("until") { message in message.until.map { message.onDate < $0 } ?? true } == own)
+        #expect(problems("name") { $0.userID == UserID(high: 0, low: 0) } == own)
+        #expect(problems("friend_ids") { _ in true } == own, "it holds one that cannot be read")
+    }
+
+    @Test func `of what is right, and of what is no message, nothing is wrong with fields`() throws {
+        #expect(Typed.problems(ofRefused: try Self.sample().serialized()) { _ in [] } == [])
+        #expect(Typed.problems(ofRefused: [0xFF]) { _ in [.init(field: "name", message: "is wrong")] } == [])
+    }
+
     @Test func `in a reply or event they are an error`() {
         let required = [(1, Self.id), (6, "2024-10-04")]
         let wrong: [([(Int, String)], String)] = [

@@ -139,6 +139,24 @@ import Wire
         #expect(!problems.joined().contains("s3cret"))
     }
 
+    @Test func `an instant that is none hides nothing, and has no rule broken`() throws {
+        var message = Self.valid()
+        (message.at, message.needed) = (nil, "")
+        var writer = WireWriter()
+        // 1,000,000,000 nanoseconds.
+        writer.bytes([0x10, 0x80, 0x94, 0xEB, 0xDC, 0x03], field: 19)
+        let bytes = try message.serialized() + writer.bytes
+        #expect(throws: WireError.timestampOutOfRange(field: "at")) { try Ruled(request: bytes) }
+        let problems = Ruled.problems(ofRefused: bytes) { message in
+            guard let at = message.at else { return [.init(field: "size", message: "needs at")] }
+            return [
+                .init(field: "name", message: at < .epoch ? "is too early" : "is too late"),
+                .init(field: "size", message: "is wrong"),
+            ]
+        }
+        #expect(problems.map { "\($0.field) \($0.message)" } == ["needed is required", "size is wrong"])
+    }
+
     @Test func `the list of violations is bounded`() {
         let problems = Self.problems { $0.parts = Array(repeating: .init(), count: 5_000) }
         #expect(problems.count == Violations.mostDetails)

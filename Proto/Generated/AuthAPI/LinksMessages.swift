@@ -36,7 +36,7 @@ public struct GetAssetLinksRequest: Sendable {
 public struct AppFile: Sendable {
     /// The file, as the platform asks for it.
     public var json: String
-    /// HTTP status: 404 when there is no such file; 0 means 200.
+    /// HTTP status: always 0, which means 200; older releases answered 404 with an empty file. Now a file that is not there is an error.
     public var status: Int32
 
     /// The given fields set, the others unset.

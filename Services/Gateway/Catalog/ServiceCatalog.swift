@@ -131,9 +131,17 @@ final class ServiceCatalog: Sendable {
 
     /// Makes the OpenAPI page of all routes, which takes long.
     ///
-    /// - Parameter developmentClock: whether this gateway has the routes of the development clock.
-    func openAPI(developmentClock: Bool) -> [UInt8] {
-        OpenAPI.document(routes.routes, title: "StreakSnap", version: "v1", developmentClock: developmentClock)
+    /// - Parameters:
+    ///   - developmentClock: whether this gateway has the routes of the development clock.
+    ///   - today: the day around which dates in examples lie.
+    func openAPI(developmentClock: Bool, today: CalendarDate) -> [UInt8] {
+        OpenAPI.document(
+            routes.routes,
+            title: "StreakSnap",
+            version: "v1",
+            developmentClock: developmentClock,
+            today: today
+        )
     }
 
     /// Asks until cancelled: often while a service is missing, every two seconds after that.

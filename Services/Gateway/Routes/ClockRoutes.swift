@@ -38,12 +38,24 @@ struct ClockRoutes: Sendable {
         }
 
         let advanceSeconds: Int64?
-        let set: String?
+        let target: Instant?
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
-            advanceSeconds = try Self.value(.advance_seconds, advanceRange, members)
-            set = try Self.value(.set, setRange, members)
+            var check = FieldCheck()
+            let advanceSeconds: Int64?? = try check.take { try Self.value(.advance_seconds, advanceRange, members) }
+            let set: String?? = try check.take { try Self.value(.set, setRange, members) }
+            if let seconds = advanceSeconds ?? nil {
+                check.require((0...mostSeconds).contains(seconds), CodingKeys.advance_seconds.rawValue, advanceRange)
+            }
+            target = try check.take(set ?? nil) { text in
+                guard let instant = Instant(rfc3339: text), instant <= DevelopmentClock.latest else {
+                    throw ServiceError.validation(field: CodingKeys.set.rawValue, setRange)
+                }
+                return instant
+            }
+            try check.finish()
+            self.advanceSeconds = advanceSeconds ?? nil
         }
 
         /// A decoder's own error does not always say which member is wrong.
@@ -66,18 +78,12 @@ struct ClockRoutes: Sendable {
 
     /// What a body asks for. Where the clock is now is for the coordinator, which alone knows.
     ///
-    /// - Throws: `VALIDATION_ERROR` naming the field that is wrong.
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
     static func move(_ body: [UInt8]) throws(ServiceError) -> Move {
         let change = try decoded(body)
-        switch (change.advanceSeconds, change.set) {
-        case (let seconds?, nil):
-            guard (0...mostSeconds).contains(seconds) else { throw .validation(field: "advance_seconds", advanceRange) }
-            return .advance(.seconds(seconds))
-        case (nil, let text?):
-            guard let instant = Instant(rfc3339: text), instant <= DevelopmentClock.latest else {
-                throw .validation(field: "set", setRange)
-            }
-            return .set(instant)
+        switch (change.advanceSeconds, change.target) {
+        case (let seconds?, nil): return .advance(.seconds(seconds))
+        case (nil, let instant?): return .set(instant)
         default: throw .validation(field: "advance_seconds", "exactly one of advance_seconds and set is required")
         }
     }

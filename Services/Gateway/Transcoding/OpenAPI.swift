@@ -1,3 +1,5 @@
+public import Kernel
+
 /// The OpenAPI 3.1 page of all routes (PF-6): paths, schemas, comments, validation rules, error codes, examples and who may call.
 public enum OpenAPI {
     /// The document as JSON.
@@ -8,15 +10,17 @@ public enum OpenAPI {
     ///   - version: the API's version.
     ///   - server: base URL clients use; empty for the one the page comes from.
     ///   - developmentClock: whether the routes of the development clock exist (PF-7).
+    ///   - today: the day around which dates in examples lie, so that an example can be sent as it is.
     public static func document(
         _ routes: [Route],
         title: String,
         version: String,
         server: String = "",
-        developmentClock: Bool = false
+        developmentClock: Bool = false,
+        today: CalendarDate
     ) -> [UInt8] {
-        var schemas = OpenAPISchemas(routes)
-        let paths = paths(routes, &schemas) + OpenAPIGateway.paths(developmentClock: developmentClock)
+        var schemas = OpenAPISchemas(routes, today: today)
+        let paths = paths(routes, &schemas) + OpenAPIGateway.paths(developmentClock: developmentClock, today: today)
         let document: JSONNode = [
             "openapi": "3.1.0",
             "info": ["title": .string(title), "version": .string(version), "description": .string(description(routes))],
@@ -44,7 +48,7 @@ public enum OpenAPI {
         `{"success": false, "error": {"code", "reason", "message", "details"}, "meta": …}`. `error.code` is stable; each operation lists its \
         own, in `x-error-codes` too. New ones may come: treat those that you do not know by their HTTP status. Act on `error.reason`: it is the same word on every \
         route. \(published(routes))Every 401 has `WWW-Authenticate`, every 429 and 503 `Retry-After`. \
-        Times are RFC 3339 in UTC, dates `YYYY-MM-DD`, ids UUIDs. Examples are of 2 January 2026. Operations marked as deprecated are other paths of the same method, kept \
+        Times are RFC 3339 in UTC, dates `YYYY-MM-DD`, ids UUIDs. Dates in examples lie around the day on which this description was made. Operations marked as deprecated are other paths of the same method, kept \
         for older clients.
         """
     }

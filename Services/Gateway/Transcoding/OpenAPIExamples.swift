@@ -4,9 +4,10 @@ internal import Kernel
 struct OpenAPIExamples {
     /// How deep an example goes into a message that holds itself.
     private static let maximumDepth = 6
-    private static let time = "2026-01-02T03:04:05Z"
 
     let set: DescriptorSet
+    /// The day around which dates and times lie: what the examples say can be sent.
+    let today: CalendarDate
 
     /// A message of a request or a reply, all fields filled; of a oneof the first member only.
     func message(_ name: String, isReply: Bool, without: [String] = []) -> JSONNode {
@@ -47,8 +48,8 @@ struct OpenAPIExamples {
         case .message:
             guard !inside.contains(field.typeName), inside.count < Self.maximumDepth else { return .null }
             return object(field.typeName, isReply: isReply, without: [], inside: inside)
-        case .string: return .string(declared.isEmpty ? text(field) : declared)
-        case .timestamp: return .string(declared.isEmpty ? Self.time : declared)
+        case .string: return .string(declared.isEmpty ? text(field) : date(declared)?.description ?? declared)
+        case .timestamp: return .string(declared.isEmpty ? Self.time(today) : date(declared).map(Self.time) ?? declared)
         case .bytes: return "AQID"
         case .bool: return .bool(declared == "true")
         case .enumeration:
@@ -68,7 +69,7 @@ struct OpenAPIExamples {
         switch field.rules.format {
         case .uuid: return Self.id(field.name)
         case .email: return "ada@example.com"
-        case .date: return "2026-01-02"
+        case .date: return today.description
         case .month: return "2026-01"
         case .timeZone: return "Europe/Berlin"
         case .uri: return "https://example.com/\(field.name)"
@@ -77,13 +78,23 @@ struct OpenAPIExamples {
         }
         if let first = (field.rules.shown.oneOf + field.rules.oneOf).first { return first }
         if field.name == "id" || field.name.hasSuffix("_id") { return Self.id(field.name) }
-        if field.name == "date" || field.name.hasSuffix("_date") { return "2026-01-02" }
+        if field.name == "date" || field.name.hasSuffix("_date") { return today.description }
         if field.name.hasSuffix("_url") { return "https://example.com/\(field.name)" }
         let words = field.name.split(separator: "_").joined(separator: " ")
         let text = words.prefix(1).uppercased() + words.dropFirst()
         let most = min(Int(field.rules.maxLength ?? .max), Int(field.rules.maxBytes ?? .max))
         return String(text.prefix(most))
     }
+
+    /// The date that a declared example names: `today`, `today+7`, `today-30`; nil for any other text.
+    private func date(_ declared: String) -> CalendarDate? {
+        guard declared.hasPrefix("today") else { return nil }
+        let days = declared.dropFirst("today".count)
+        return days.isEmpty ? today : Int(days).map { today.advanced(by: $0) }
+    }
+
+    /// The beginning of a date: of today an instant that has passed.
+    static func time(_ date: CalendarDate) -> String { "\(date)T00:00:00Z" }
 
     /// An id that is the same whenever the page is made, and another one for another name.
     static func id(_ name: String) -> String {

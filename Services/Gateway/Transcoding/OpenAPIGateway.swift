@@ -1,3 +1,5 @@
+internal import Kernel
+
 /// The gateway's own routes on the OpenAPI page: those that are no RPC, so no proto describes them.
 enum OpenAPIGateway {
     static let tag: JSONNode = [
@@ -72,9 +74,12 @@ enum OpenAPIGateway {
     ]
 
     /// The routes' verbs and paths, and what the page says of them.
-    static func paths(developmentClock: Bool) -> [(String, JSONNode)] {
+    ///
+    /// - Parameter today: the day around which dates in examples lie.
+    static func paths(developmentClock: Bool, today: CalendarDate) -> [(String, JSONNode)] {
+        let now = JSONNode.string(OpenAPIExamples.time(today))
         var paths: [(String, JSONNode)] = [
-            ("/api/health", ["get": health]),
+            ("/api/health", ["get": health(now)]),
             ("/healthz", ["get": text("gatewayAlive", "Whether the process runs", ["200": "Alive."])]),
             (
                 "/readyz",
@@ -93,7 +98,7 @@ enum OpenAPIGateway {
         ]
         guard developmentClock else { return paths }
         paths.append(("/demo", ["get": document("gatewayDemo", "Two phones in a page that play the product", "text/html")]))
-        paths.append(("/api/dev/clock", ["get": clock(isChange: false), "post": clock(isChange: true)]))
+        paths.append(("/api/dev/clock", ["get": clock(isChange: false, now), "post": clock(isChange: true, now)]))
         paths.append(("/map", ["get": document("gatewayMap", "Posts and clusters on a map, to look at", "text/html")]))
         return paths
     }
@@ -125,11 +130,11 @@ enum OpenAPIGateway {
         return route
     }
 
-    private static var health: JSONNode {
+    private static func health(_ now: JSONNode) -> JSONNode {
         var route = operation("gatewayHealth", "Whether the system is well")
         let example: JSONNode = [
             "status": "ok", "db": true, "unavailable": [], "version": "1.0.0", "zone_data": "2026f",
-            "timestamp": "2026-01-02T03:04:05Z",
+            "timestamp": now,
         ]
         let content: JSONNode = ["application/json": ["schema": .reference("schemas/GatewayHealth"), "example": example]]
         route["responses"] = ["200": ["description": "Well, or degraded.", "headers": headers, "content": content]]
@@ -170,7 +175,7 @@ enum OpenAPIGateway {
         return route
     }
 
-    private static func clock(isChange: Bool) -> JSONNode {
+    private static func clock(isChange: Bool, _ now: JSONNode) -> JSONNode {
         var route = operation(
             isChange ? "gatewayMoveClock" : "gatewayClock",
             isChange ? "Moves the development clock forward" : "What the development clock shows"
@@ -181,7 +186,7 @@ enum OpenAPIGateway {
             route["requestBody"] = ["required": true, "content": ["application/json": body]]
         }
         let example: JSONNode = [
-            "success": true, "data": ["now": "2026-01-02T03:04:05Z", "offset_seconds": 86_400],
+            "success": true, "data": ["now": now, "offset_seconds": 86_400],
             "meta": ["request_id": OpenAPIResponses.exampleID],
         ]
         let content: JSONNode = ["application/json": ["schema": .reference("schemas/GatewayClock"), "example": example]]

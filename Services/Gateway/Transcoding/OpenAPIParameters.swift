@@ -85,7 +85,7 @@ enum OpenAPIParameters {
         var bare = field
         bare.comment = ""
         parameter["schema"] = schemas.schemaOf(bare, in: route.set, .text)
-        let example = OpenAPIExamples(set: route.set).value(field, isReply: false)
+        let example = schemas.examples(route.set).value(field, isReply: false)
         // Of what only a reply can give, there is none that works.
         if field.name != "cursor", example != .null { parameter["example"] = example }
         return parameter
@@ -94,7 +94,7 @@ enum OpenAPIParameters {
     /// The body; nil for a route without one, and when nothing is left for it.
     static func requestBody(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode? {
         guard route.request.body != .none, let message = route.set.message(named: route.requestType) else { return nil }
-        let examples = OpenAPIExamples(set: route.set)
+        let examples = schemas.examples(route.set)
         if !route.policy.uploads.isEmpty { return form(route, message, &schemas) }
         if let raw = route.policy.raw { return binary(raw, message) }
         if let field = message.fields.first(where: { $0.name == route.binding.body }) {
@@ -139,7 +139,7 @@ enum OpenAPIParameters {
         _ message: MessageDescriptor,
         _ schemas: inout OpenAPISchemas
     ) -> JSONNode {
-        let examples = OpenAPIExamples(set: route.set)
+        let examples = schemas.examples(route.set)
         var properties: [(String, JSONNode)] = []
         var example: [(String, JSONNode)] = []
         var required: [String] = []

@@ -74,9 +74,7 @@ enum OpenAPIResponses {
         if route.policy.body?.blobField.isEmpty == false { success["description"] = "The reply, or the file it stands for." }
         responses.append((String(route.policy.successStatus), success))
         if !route.policy.acceptedField.isEmpty {
-            let field = "data.\(route.policy.acceptedField)"
-            let text = "Accepted, and not done yet: `\(field)` says what it waits for, and nothing else of `data` is set."
-            responses.append(("202", ["description": .string(text), "headers": .object(rateLimit)]))
+            responses.append(("202", accepted(route, &schemas)))
         }
         if let body = route.policy.body {
             if !body.redirectField.isEmpty {
@@ -107,6 +105,38 @@ enum OpenAPIResponses {
             )
         )
         return .object(responses)
+    }
+
+    /// What is answered while what was asked for is not done yet (`accepted_field`).
+    private static func accepted(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
+        let name = route.policy.acceptedField
+        let text = "Accepted, and not done yet: `data.\(name)` says what it waits for, and nothing else of `data` is set."
+        var response: JSONNode = ["description": .string(text), "headers": .object(rateLimit)]
+        guard case .envelope = route.reply.form,
+            var field = route.set.message(named: route.replyType)?.fields.first(where: { $0.name == name })
+        else { return response }
+        // It is set here.
+        field.shape = .scalar
+        let data: JSONNode = [
+            "type": "object", "description": "What it waits for.", "required": [.string(name)],
+            "properties": .object([(name, schemas.schemaOf(field, in: route.set, .reply))]),
+        ]
+        let schema: JSONNode = [
+            "type": "object", "required": ["success", "data", "meta"],
+            "properties": [
+                "success": success,
+                "data": described(schemas.named(component(route, "AcceptedData"), data), ["What it waits for."]),
+                "meta": described(timed(.reference("schemas/ReplyMeta"), route), [aboutExchange]),
+            ],
+        ]
+        let value = schemas.examples(route.set).value(field, isReply: true)
+        let example: JSONNode = [
+            "success": true, "data": .object([(name, value)]), "meta": ["request_id": exampleID],
+        ]
+        response["content"] = [
+            "application/json": ["schema": schemas.named(component(route, "Accepted"), schema), "example": example]
+        ]
+        return response
     }
 
     private static func tooMany(_ route: Route) -> JSONNode {
@@ -140,7 +170,7 @@ enum OpenAPIResponses {
 
     /// The reply as the transcoder writes it, with the envelope and what is lifted, and an example.
     private static func reply(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
-        let examples = OpenAPIExamples(set: route.set)
+        let examples = schemas.examples(route.set)
         guard case .envelope = route.reply.form, let message = route.set.message(named: route.replyType) else {
             return [
                 "schema": schemas.reference(route.replyType, in: route.set, .reply),

@@ -30,8 +30,16 @@ struct OpenAPISchemas {
     /// Messages that a reply may leave out.
     private let nullable: Set<String>
 
-    /// - Parameter routes: every route the page describes.
-    init(_ routes: [Route]) { nullable = Self.nullable(routes) }
+    /// The day around which dates in examples lie.
+    private let today: CalendarDate
+
+    /// - Parameters:
+    ///   - routes: every route the page describes.
+    ///   - today: the day around which dates in examples lie.
+    init(_ routes: [Route], today: CalendarDate) { (nullable, self.today) = (Self.nullable(routes), today) }
+
+    /// Makes examples of messages.
+    func examples(_ set: DescriptorSet) -> OpenAPIExamples { OpenAPIExamples(set: set, today: today) }
 
     private static func nullable(_ routes: [Route]) -> Set<String> {
         var nullable: Set<String> = []

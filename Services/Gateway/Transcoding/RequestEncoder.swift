@@ -13,6 +13,8 @@ struct RequestEncoder: ~Copyable {
     var scanner: JSONScanner
     var values: ValueWriter
     var details: [ServiceError.Detail] = []
+    /// Whether the body was read to its end, and is what a body is.
+    private(set) var isWhole = true
     private let tables: SchemaTables
     /// Which fields, and then which oneofs, were seen: one bitset per open message, on a stack.
     private var seen: ContiguousArray<UInt64> = []
@@ -52,6 +54,7 @@ struct RequestEncoder: ~Copyable {
             guard encoder.scanner.peek() == UInt8(ascii: "{") else {
                 try encoder.scanner.skipValue()
                 try encoder.finish()
+                encoder.isWhole = false
                 return encoder.report("", "must be a JSON object")
             }
             try encoder.object(message, taken: taken)
@@ -78,6 +81,7 @@ struct RequestEncoder: ~Copyable {
             try body(&self)
         } catch {
             details = [.init(field: "", message: "The body \(error.message) (at byte \(error.offset)).")]
+            isWhole = false
         }
     }
 

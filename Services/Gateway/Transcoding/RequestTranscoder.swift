@@ -208,7 +208,7 @@ public struct RequestTranscoder: Sendable {
 
     private func finish(_ encoder: inout RequestEncoder, _ fields: [TextField], splitsLists: Bool) -> RequestReading {
         if !fields.isEmpty { encoder.write(fields, splitsLists: splitsLists) }
-        return RequestReading(message: encoder.values.out.bytes(), problems: encoder.details)
+        return RequestReading(message: encoder.values.out.bytes(), problems: encoder.details, isWhole: encoder.isWhole)
     }
 }
 

@@ -1,3 +1,5 @@
+public import Kernel
+
 /// One HTTP route of one method: where it goes on the bus, who may use it, and how both directions are transcoded.
 public final class Route: Sendable {
     /// `GET`, `PUT`, `POST`, `DELETE` or `PATCH`.
@@ -107,6 +109,18 @@ public final class Route: Sendable {
 
     /// The fields that the path gives.
     public var pathFields: [String] { pattern.variables.map(\.fieldPath) }
+
+    /// What is wrong with a request in the order of its fields, each once; what is about none of them comes last.
+    public func inOrder(_ details: [ServiceError.Detail]) -> [ServiceError.Detail] {
+        let names = set.message(named: requestType)?.fields.map(\.name) ?? []
+        let places = Dictionary(zip(names, names.indices)) { first, _ in first }
+        func place(_ detail: ServiceError.Detail) -> Int {
+            places[String(detail.field.prefix { $0 != "." && $0 != "[" })] ?? names.count
+        }
+        var known: Set<String> = []
+        return details.filter { $0.field.isEmpty || known.insert($0.field).inserted }.enumerated()
+            .sorted { (place($0.element), $0.offset) < (place($1.element), $1.offset) }.map(\.element)
+    }
 
     /// The HTTP status of a success.
     ///

@@ -36,16 +36,22 @@ struct ValueWriter: ~Copyable {
         if let base = bytes.baseAddress { out.append(base, bytes.count) }
     }
 
-    /// Zero or empty, in the place of a value that cannot be read. Where there is a form, none: of a message with an empty text for an id a
-    /// service can say less.
+    /// What keeps the place of a value that cannot be read: a text that is no id or date, an instant that is none, zero. So the service knows
+    /// that something was sent, and of an id or instant that it could not be read.
     mutating func standIn(_ field: FieldTable, _ mode: Mode) {
-        if field.refusesEmpty { return }
         switch field.kind {
-        case .string, .bytes, .timestamp, .message: delimited(field, UnsafeBufferPointer(start: nil, count: 0), mode)
+        case .string, .bytes: standIn(field, [UInt8(ascii: "?")], mode)
+        // 1,000,000,000 nanoseconds.
+        case .timestamp: standIn(field, [0x10, 0x80, 0x94, 0xEB, 0xDC, 0x03], mode)
+        case .message: standIn(field, [], mode)
         case .bool, .enumeration: bool(field, false, mode)
         case .double, .float: _ = floating(field, 0, mode)
         default: _ = integer(field, negative: false, magnitude: 0, mode)
         }
+    }
+
+    private mutating func standIn(_ field: FieldTable, _ bytes: [UInt8], _ mode: Mode) {
+        bytes.withUnsafeBufferPointer { delimited(field, $0, mode) }
     }
 
     mutating func bool(_ field: FieldTable, _ value: Bool, _ mode: Mode) {

@@ -52,19 +52,26 @@ final class MultipartReader: @unchecked Sendable {
 
     /// Reads a small part whole.
     ///
-    /// - Throws: `VALIDATION_ERROR` naming the part when it has more than `limit` bytes.
-    func collect(_ name: String, limit: Int) async throws -> [UInt8] {
+    /// - Returns: nil when it has more than `limit` bytes; the part goes on then.
+    func collect(limit: Int) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
-        while let event = try await next() {
-            switch event {
-            case .data(let slice):
-                bytes += slice
-                guard bytes.count <= limit else { throw ServiceError.validation(field: name, "must have at most \(limit) bytes") }
-            case .end: return bytes
-            case .begin: throw ServiceError.internal
-            }
+        for try await slice in PartBody(reader: self) {
+            guard bytes.count + slice.count <= limit else { return nil }
+            bytes += slice
         }
         return bytes
+    }
+
+    /// Steps over a part, or the rest of one.
+    ///
+    /// - Returns: its bytes; nil when there are more than `limit`, and the part goes on then.
+    func skip(limit: Int) async throws -> Int? {
+        var count = 0
+        for try await slice in PartBody(reader: self) {
+            count += slice.count
+            guard count <= limit else { return nil }
+        }
+        return count
     }
 
     static func malformed(_ problem: String) -> ServiceError {

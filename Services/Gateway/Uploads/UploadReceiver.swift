@@ -34,34 +34,74 @@ struct UploadReceiver: Sendable {
             throw Self.tooLarge(largest)
         }
         let reader = MultipartReader(request.body, parser, within: BodyDeadline.limit(bodyTimeout, bytes: announced))
-        var form: [(name: String, value: [UInt8])] = []
-        var blob: BlobReference?
-        var number = 0
+        // What is wrong may be as large as a file.
+        var form = Form(room: (10, Int(clamping: route.policy.uploads.map(\.maxBytes).max() ?? 0)))
         do {
             while let event = try await reader.next() {
                 guard case .begin(let name, let fileName, let contentType) = event else { throw ServiceError.internal }
                 if let found = route.policy.uploads.firstIndex(where: { $0.part == name }) {
-                    guard blob == nil else {
-                        throw ServiceError.validation(field: name, "must come once, and no other file with it")
+                    if form.blob == nil {
+                        form.upload = found
+                        form.blob = try await store(reader.part, fileName, contentType, route.policy.uploads[found])
+                        _ = try form.check.take { try Self.refuseStandIn(reader.start, for: name) }
+                    } else {
+                        try form.refuse(name, "must come once, and no other file with it")
+                        try await form.skip(reader)
                     }
-                    number = found
-                    blob = try await store(reader.part, fileName, contentType, route.policy.uploads[found])
-                    try Self.refuseStandIn(reader.start, for: name)
+                } else if fileName?.isEmpty ?? true {
+                    try await form.take(name, from: reader)
                 } else {
                     // A file under another name would be said to be too long for a field.
-                    guard fileName?.isEmpty ?? true else {
-                        throw ServiceError.validation(field: name, "is not where a file goes: send it as \(Self.parts(route))")
-                    }
-                    form.append((name, try await reader.collect(name, limit: Self.fieldLimit)))
-                    guard form.reduce(0, { $0 + $1.value.count }) <= 4 * Self.fieldLimit else {
-                        throw ServiceError.validation(field: name, "the form's fields are too large together")
-                    }
+                    try form.refuse(name, "is not where a file goes: send it as \(Self.parts(route))")
+                    try await form.skip(reader)
                 }
             }
-            return (try route.request.read(form: form, blob: blob, upload: number, path: path), blob)
+            var reading = try route.request.read(form: form.fields, blob: form.blob, upload: form.upload, path: path)
+            reading.begin(with: FieldCheck.problems { try form.check.finish() })
+            return (reading, form.blob)
         } catch {
-            if let blob { await discard(blob) }
+            if let blob = form.blob { await discard(blob) }
             throw error
+        }
+    }
+
+    /// What has been read of a form. A part that is wrong is left out, and the next ones are read: what is wrong with them is said, too.
+    private struct Form {
+        /// Wrong parts that are stepped over at most, and their bytes in all.
+        var room: (parts: Int, bytes: Int)
+        var fields: [(name: String, value: [UInt8])] = []
+        var blob: BlobReference?
+        /// Which of the route's uploads the file is.
+        var upload = 0
+        var check = FieldCheck()
+
+        /// Reads a part that is no file.
+        mutating func take(_ name: String, from reader: MultipartReader) async throws {
+            guard let value = try await reader.collect(limit: fieldLimit) else {
+                try refuse(name, "must have at most \(fieldLimit) bytes")
+                return try await skip(reader)
+            }
+            guard fields.reduce(value.count, { $0 + $1.value.count }) <= 4 * fieldLimit else {
+                return try refuse(name, "the form's fields are too large together")
+            }
+            fields.append((name, value))
+        }
+
+        /// Remembers what is wrong with a part.
+        ///
+        /// - Throws: `VALIDATION_ERROR` when there is no room for another: the request is not read any further.
+        mutating func refuse(_ name: String, _ problem: String) throws {
+            check.require(false, name, problem)
+            room.parts -= 1
+            if room.parts < 0 { try check.finish() }
+        }
+
+        /// Steps over the rest of a part that is wrong.
+        ///
+        /// - Throws: as `refuse`.
+        mutating func skip(_ reader: MultipartReader) async throws {
+            guard let bytes = try await reader.skip(limit: room.bytes) else { return try check.finish() }
+            room.bytes -= bytes
         }
     }
 

@@ -43,24 +43,25 @@ struct PostSearch: Sendable {
     /// - Parameter reader: nil for a guest.
     /// - Throws: `VALIDATION_ERROR` naming the fields that are wrong or do not go together; `UNAUTHENTICATED` for a guest's own.
     init(_ request: ListPostsRequest, reader: UserID?) throws {
+        try self.init(request)
+        guard isOwn else { return }
+        guard let reader else { throw ServiceError(.unauthenticated, "UNAUTHENTICATED", "Sign in first.") }
+        guard author == nil || author == reader else {
+            throw ServiceError.validation(field: "author", "cannot be another user with mine")
+        }
+        author = reader
+    }
+
+    /// As far as the request alone says it.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming the fields that are wrong or do not go together.
+    init(_ request: ListPostsRequest) throws {
+        (isOwn, author, since) = (request.mine ?? false, request.author, request.since)
+        order = request.sort.flatMap(Order.init) ?? (isOwn || author != nil ? .newest : .score)
+        var check = FieldCheck()
         let hasCircle = request.lat != nil || request.lon != nil || request.radius != nil
         let areas = [("bbox", request.bbox != nil), ("radius", hasCircle), ("geohash", request.geohash != nil)].filter(\.1)
-        guard areas.count <= 1 else {
-            throw ServiceError.validation(areas.map { ServiceError.Detail(field: $0.0, message: "only one area at a time") })
-        }
-        isOwn = request.mine ?? false
-        if isOwn {
-            guard let reader else { throw ServiceError(.unauthenticated, "UNAUTHENTICATED", "Sign in first.") }
-            guard request.author == nil || request.author == reader else {
-                throw ServiceError.validation(field: "author", "cannot be another user with mine")
-            }
-            author = reader
-        } else {
-            author = request.author
-        }
-        since = request.since
-        order = request.sort.flatMap(Order.init) ?? (author == nil ? .score : .newest)
-        var check = FieldCheck()
+        for (area, _) in areas { check.require(areas.count == 1, area, "only one area at a time") }
         if let text = request.q { words = try check.take { try Self.words(of: text) } }
         if let text = request.bbox { box = try check.take { try GeoBox(parsing: text, field: "bbox") } }
         if let text = request.geohash,

@@ -112,12 +112,14 @@ struct HabitForm {
 
     /// - Parameter present: the one that it has, which fields that are not sent keep.
     private static func reminder(_ time: String?, _ days: [Int32], present: HabitReminderTime?) throws -> HabitReminderTime? {
-        let minute = try time.map { try HabitReminderTime.minute($0, field: "reminder_time") } ?? present?.minute
-        guard let minute else {
-            guard days.isEmpty else { throw ServiceError.validation(field: "reminder_days", "need a reminder_time") }
-            return nil
-        }
-        return try HabitReminderTime(minute: minute, days: days.isEmpty ? present?.days : Set(days.map(Int.init)))
+        var check = FieldCheck()
+        let minute = try check.take(time) { try HabitReminderTime.minute($0, field: "reminder_time") } ?? present?.minute
+        let days = days.isEmpty ? nil : Set(days.map(Int.init))
+        // Days are judged whatever the time is.
+        let reminder = try check.take { try HabitReminderTime(minute: minute ?? 0, days: days ?? present?.days) }
+        check.require(days == nil || time != nil || present != nil, "reminder_days", "need a reminder_time")
+        try check.finish()
+        return minute == nil ? nil : reminder
     }
 }
 

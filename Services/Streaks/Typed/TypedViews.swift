@@ -65,12 +65,18 @@ struct TypedViews: Sendable {
         )
     }
 
+    /// - Throws: `VALIDATION_ERROR` naming `from`; nothing where the user's date is to stand for one of the two.
+    static func checkRange(from first: CalendarDate?, to last: CalendarDate?) throws(ServiceError) {
+        guard let first, let last else { return }
+        guard first <= last else { throw .validation(field: "from", "must not be after to") }
+        guard first.distance(to: last) < 366 else { throw .validation(field: "from", "must be less than 366 dates before to") }
+    }
+
     /// What became of each date of a range, oldest first.
     static func days(_ folded: Folded, from: CalendarDate?, to: CalendarDate?) throws(ServiceError) -> [TypedDay] {
         let last = to ?? folded.today
         let first = from ?? last.advanced(by: -89)
-        guard first <= last else { throw .validation(field: "from", "must not be after to") }
-        guard first.distance(to: last) < 366 else { throw .validation(field: "from", "must be less than 366 dates before to") }
+        try checkRange(from: first, to: last)
         return (0...first.distance(to: last)).map { offset in
             let date = first.advanced(by: offset)
             return TypedDay(date: date, mark: TypedMark(folded.state?.mark(on: date) ?? .none))

@@ -14,8 +14,8 @@ public protocol QueryHandler<Request, Reply>: Sendable {
     func handle(_ request: Request, _ context: CallContext) async throws -> Reply
 
     /// What is wrong with the fields of a request beyond its validation rules, as far as the request alone says it. Such a request does not
-    /// reach `handle`; this is also asked when those rules are broken, so that all bad fields are answered at once (PF-2). None without an
-    /// own one.
+    /// reach `handle`; this is also asked when those rules are broken, so that all bad fields are answered at once (PF-2). Without an own one
+    /// none, and of the request of a list its `placeProblems`.
     func problems(of request: Request) -> [ServiceError.Detail]
 }
 
@@ -43,6 +43,10 @@ extension QueryHandler {
 
 extension MutationHandler {
     public func problems(of _: Request) -> [ServiceError.Detail] { [] }
+}
+
+extension QueryHandler where Request: PagedRequest {
+    public func problems(of request: Request) -> [ServiceError.Detail] { request.placeProblems }
 }
 
 /// A reply whose change happens once, however often the request comes. Only what stores replies can make one: the runtime's `Mutations`.

@@ -1,5 +1,6 @@
 internal import Cryptography
 public import Kernel
+internal import Wire
 
 /// Where a list goes on: the sort key of the last entry that was sent.
 public protocol CursorPosition: Hashable, Sendable {
@@ -21,11 +22,6 @@ public protocol CursorPosition: Hashable, Sendable {
 /// have to be shared by all replicas of all services and outlive their restarts, and would protect nothing. Hence the rule: a list's
 /// query must name its reader beside the position, never take a right from the cursor.
 public struct CursorScope: Sendable {
-    private static let version: UInt8 = 1
-    private static let checksumLength = 16
-    /// Longer texts are refused before they are decoded. A position of 24 bytes takes 55.
-    private static let longestText = 200
-
     /// Everything before the position that the checksum covers.
     private let prefix: [UInt8]
 
@@ -37,7 +33,7 @@ public struct CursorScope: Sendable {
     ///   - filters: What else decides which entries it has: everything in the request but the cursor and the size of the page.
     public init(_ list: String, of reader: UserID?, filters: [String] = []) {
         // Lengths, so that no two scopes have the same bytes.
-        var prefix = [Self.version]
+        var prefix = [CursorText.version]
         for part in [list, reader?.description ?? ""] + filters {
             withUnsafeBytes(of: UInt32(clamping: part.utf8.count).bigEndian) { prefix += $0 }
             prefix += part.utf8
@@ -48,7 +44,7 @@ public struct CursorScope: Sendable {
     /// The cursor after an entry, for `next_cursor`.
     public func text(after position: some CursorPosition) -> String {
         let bytes = position.bytes
-        return Base64URL.encode([Self.version] + bytes + checksum(bytes))
+        return CursorText.text(bytes + checksum(bytes))
     }
 
     /// The position in a cursor that a client sent; nil for empty text, the start of the list.
@@ -58,19 +54,17 @@ public struct CursorScope: Sendable {
         -> Position?
     {
         guard !text.isEmpty else { return nil }
-        guard text.utf8.count <= Self.longestText, let bytes = Base64URL.decode(text), bytes.first == Self.version,
-            bytes.count > Self.checksumLength
-        else { throw Self.foreign }
-        let position = bytes.dropFirst().dropLast(Self.checksumLength)
-        guard checksum(position) == Array(bytes.suffix(Self.checksumLength)), let known = Position(bytes: position) else {
+        guard let content = CursorText.content(of: text) else { throw Self.foreign }
+        let position = content.dropLast(CursorText.checksumLength)
+        guard checksum(position) == Array(content.suffix(CursorText.checksumLength)), let known = Position(bytes: position) else {
             throw Self.foreign
         }
         return known
     }
 
     private func checksum(_ position: some Sequence<UInt8>) -> [UInt8] {
-        Array(SHA256.hash(data: prefix + position).prefix(Self.checksumLength))
+        Array(SHA256.hash(data: prefix + position).prefix(CursorText.checksumLength))
     }
 
-    private static let foreign = ServiceError.validation(field: "cursor", "is not one this list has given out")
+    private static let foreign = ServiceError.validation(field: "cursor", CursorText.problem)
 }

@@ -55,6 +55,7 @@ extension Auth {
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
         ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
         public func getAppleAppSiteAssociation(
             destination: URL? = nil,
@@ -71,6 +72,7 @@ extension Auth {
         /// - Parameters:
         ///   - destination: Where the file is written, chunk by chunk; without it the bytes are in the reply.
         ///   - options: Deadline, retries and idempotency key.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `NOT_FOUND`.
         @discardableResult
         public func getAssetLinks(
             destination: URL? = nil,

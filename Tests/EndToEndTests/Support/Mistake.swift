@@ -46,7 +46,8 @@ struct Mistake: Sendable {
         change(&self)
     }
 
-    /// The name without the field: `too high`; of two mistakes at once without the first, ` and too high`.
+    /// The name without the field: `too high`; of two mistakes at once without the first, ` and too high`, unless that is a value that
+    /// cannot be read: `no id beside too high`.
     var kind: String {
         let kind = name.range(of: ": ").map { name[$0.upperBound...] } ?? name[...]
         return String(kind.range(of: " and ").map { kind[$0.lowerBound...] } ?? kind)

@@ -158,7 +158,10 @@ struct MistakeList {
         return "{\(texts.keys.sorted().map { "\(quoted($0)):\(texts[$0] ?? "")" }.joined(separator: ","))}"
     }
 
-    /// A value of a wrong type, and a second mistake of any kind elsewhere.
+    /// Values that have the right type and cannot be read.
+    private static let unreadable = ["no id", "2026-02-30 for a date", "yesterday for a time", "no such value"]
+
+    /// A value of a wrong type, or one that cannot be read, and a second mistake of any kind elsewhere.
     private mutating func addTwo(_ required: [String]) {
         let properties = schema["properties"]
         let members = properties.names.sorted().map { name in
@@ -168,13 +171,15 @@ struct MistakeList {
             )
         }
         for (index, first) in members.enumerated() {
-            guard let type = first.wrong.first(where: { ["a number", "a text"].contains($0.name) }) else { continue }
             let second = members[(index + 1) % members.count]
             guard second.name != first.name else { continue }
-            for value in second.wrong where value.place.isEmpty {
-                let text = with([(first.name, type.text), (second.name, value.text)])
-                let name = "\(first.name) and \(second.name): \(type.name) and \(value.name)"
-                addText(name, text, fields: [first.name, second.name], type.says)
+            for (kinds, word) in [(["a number", "a text"], "and"), (Self.unreadable, "beside")] {
+                guard let one = first.wrong.first(where: { kinds.contains($0.name) && $0.place.isEmpty }) else { continue }
+                for value in second.wrong where value.place.isEmpty {
+                    let text = with([(first.name, one.text), (second.name, value.text)])
+                    let name = "\(first.name) and \(second.name): \(one.name) \(word) \(value.name)"
+                    addText(name, text, fields: [first.name, second.name], one.says)
+                }
             }
         }
     }

@@ -242,6 +242,7 @@ import Testing
                 (ListPostsRequest(bbox: "0,0,1,1", geohash: "u"), ["bbox", "geohash"]),
                 (ListPostsRequest(author: PlaceWorld.user(1), mine: true), ["author"]),
                 (ListPostsRequest(bbox: "1,2,3", q: "!"), ["q", "bbox"]),
+                (ListPostsRequest(bbox: "1,2,3", geohash: "u", q: "!"), ["bbox", "geohash", "q"]),
                 (ListPostsRequest(lat: 91, lon: 2, radius: 1, q: "-"), ["q", "lat"]),
             ] {
                 let error = await #expect(throws: ServiceError.self, "\(request)") { try await world.list(request) }

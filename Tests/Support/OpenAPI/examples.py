@@ -4,7 +4,6 @@ examples.py ADDRESS PHOTO ADMINISTRATOR: PHOTO is a file for uploads, ADMINISTRA
 since an example may end its session. Prints how many were sent, and then how many of them were taken.
 """
 
-import datetime
 import json
 import pathlib
 import sys
@@ -14,13 +13,6 @@ import urllib.request
 import uuid
 
 address, photo, administrator = sys.argv[1:]
-# The moment that all examples are of, and what it stands for here: some routes take the dates around today only.
-MOMENT = datetime.date(2026, 1, 2)
-SHIFTED = {
-    "post /api/admin/accounts/{user_id}/suspend",
-    "post /api/mobile/streaks/freeze/use",
-    "post /api/mobile/streaks/pause",
-}
 # A form that is refused, whatever the reason is called.
 FORM = {"VALIDATION_ERROR", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "INTERNAL"}
 
@@ -67,17 +59,6 @@ def form(example):
         for name, kind, content in parts
     )
     return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
-
-
-def moved(value):
-    """Dates, and those of times, as many days later as today is."""
-    if isinstance(value, dict):
-        return {name: moved(inner) for name, inner in value.items()}
-    try:
-        date = datetime.date.fromisoformat(value[:10])
-    except (TypeError, ValueError):
-        return value
-    return str(date + (datetime.datetime.now(datetime.timezone.utc).date() - MOMENT)) + value[10:]
 
 
 def problem(status, reply):
@@ -141,7 +122,6 @@ for path, methods in page["paths"].items():
         continue
     for verb, operation in methods.items():
         for target, kind, example in requests(path, verb, operation):
-            example = moved(example) if f"{verb} {path}" in SHIFTED else example
             body, media = None, None
             if kind:
                 body, media = form(example) if kind == "multipart/form-data" else (json.dumps(example).encode(), kind)

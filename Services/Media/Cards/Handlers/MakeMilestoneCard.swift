@@ -14,9 +14,7 @@ struct MakeMilestoneCard: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: MakeMilestoneCardRequest, _ context: CallContext) async throws -> Once<GenerateMilestoneCardReply> {
-        guard request.fromDate <= request.toDate else {
-            throw ServiceError.validation(field: "to_date", "must not be before from_date")
-        }
+        try Self.check(request)
         guard try await blocks.hidden(from: request.userID, among: [request.friendID].compactMap(\.self)).isEmpty else {
             throw ServiceError.notFound("streak")
         }
@@ -26,6 +24,14 @@ struct MakeMilestoneCard: MutationHandler {
             completedBy: { try await make($0.milestoneID, request, context) },
             { work in GenerateMilestoneCardReply(milestoneID: work.ids.make(), streakID: request.streakID) }
         )
+    }
+
+    func problems(of request: MakeMilestoneCardRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { try Self.check(request) }
+    }
+
+    private static func check(_ request: MakeMilestoneCardRequest) throws(ServiceError) {
+        guard request.fromDate <= request.toDate else { throw .validation(field: "to_date", "must not be before from_date") }
     }
 
     private func make(_ id: MilestoneCardID, _ request: MakeMilestoneCardRequest, _ context: CallContext) async throws

@@ -45,6 +45,8 @@ struct CreatePost: MutationHandler {
             var check = FieldCheck()
             let hasFile = request.photo != nil || request.video != nil || request.uploadID != nil
             check.require(hasFile, "photo", "is required, or video, or upload_id")
+            let isOne = request.uploadID == nil || (request.photo == nil && request.video == nil)
+            check.require(isOne, "upload_id", "cannot be given together with a file")
             _ = try check.take { try PlaceText.caption(request.caption ?? "", field: "caption") }
             _ = try check.take { try Coordinate(latitude: request.latitude, longitude: request.longitude) }
             try check.finish()

@@ -16,4 +16,8 @@ struct ListPosts: QueryHandler {
         let (shown, meta) = page.entries(found, after: \.place)
         return ListPostsReply(posts: try await views.views(shown.map(\.post), for: reader, context), meta: meta)
     }
+
+    func problems(of request: ListPostsRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try PostSearch(request) } + request.placeProblems
+    }
 }

@@ -7,7 +7,7 @@ struct VotePost: MutationHandler {
     let votes: Votes
 
     func handle(_ request: VotePostRequest, _ context: CallContext) async throws -> Once<VoteReply> {
-        guard let vote = Vote(rawValue: request.vote) else { throw ServiceError.validation(field: "vote", "must be up or down") }
+        guard let vote = Vote(rawValue: request.vote) else { throw ServiceError.internal }
         return try await votes.set(vote, on: request.postID, request, context)
     }
 }

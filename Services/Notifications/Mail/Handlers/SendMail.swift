@@ -11,9 +11,7 @@ struct SendMail: MutationHandler {
     let stored: WakeSignal
 
     func handle(_ request: SendMailRequest, _ context: CallContext) async throws -> Once<SendMailReply> {
-        guard request.content != nil else {
-            throw ServiceError.validation(field: "values", "must hold what a mail of this kind says")
-        }
+        try Self.check(request)
         return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { [stored] work in
             work.whenEnded { stored.wake() }
             let latest = work.now + MailRepository.kept
@@ -25,5 +23,13 @@ struct SendMail: MutationHandler {
             )
             return .success(SendMailReply())
         }
+    }
+
+    func problems(of request: SendMailRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { try Self.check(request) }
+    }
+
+    private static func check(_ request: SendMailRequest) throws(ServiceError) {
+        guard request.content != nil else { throw .validation(field: "values", "must hold what a mail of this kind says") }
     }
 }

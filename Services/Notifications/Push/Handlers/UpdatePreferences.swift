@@ -22,14 +22,22 @@ struct UpdatePreferences: MutationHandler {
             let before = try await PreferencesRepository.lock(user, work.sql)
             let stored = try await PreferencesRepository.update(user, change, work.sql)
             // As they are after it: one of the two may have been set before.
-            guard QuietHours(start: Int(stored.quietStart), end: Int(stored.quietEnd)) != nil else {
-                throw ServiceError.validation(field: "quiet_end_hour", "must differ from quiet_start_hour")
-            }
+            try Self.checkHours(from: stored.quietStart, to: stored.quietEnd)
             let isOn = stored.preferences.isOn(.motivation)
             if isOn != before.preferences.isOn(.motivation) {
                 try await work.emit(MotivationSwitched(userID: user, isOn: isOn, at: work.now))
             }
             return Preferences(stored)
         }
+    }
+
+    func problems(of request: UpdatePreferencesRequest) -> [ServiceError.Detail] {
+        guard let from = request.quietStartHour, let to = request.quietEndHour else { return [] }
+        return FieldCheck.problems { try Self.checkHours(from: from, to: to) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` for hours between which nothing lies. What is no hour is for the rules of the fields.
+    private static func checkHours(from: Int32, to: Int32) throws(ServiceError) {
+        guard from != to else { throw .validation(field: "quiet_end_hour", "must differ from quiet_start_hour") }
     }
 }

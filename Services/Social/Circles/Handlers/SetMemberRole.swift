@@ -12,9 +12,7 @@ struct SetMemberRole: MutationHandler {
 
     func handle(_ request: SetMemberRoleRequest, _ context: CallContext) async throws -> Once<MemberReply> {
         let (user, other) = (try context.requireUser(), request.userID)
-        guard let role = CircleMembers.Role(rawValue: request.role.rawValue) else {
-            throw ServiceError.validation(field: "role", "must be admin or member")
-        }
+        let role = try Self.role(request)
         return try await mutations.once(context, request) { [changes] work in
             let known = try await changes.known(other, to: user, work)
             _ = try await changes.change(request.circleID, work) { circle in
@@ -23,5 +21,17 @@ struct SetMemberRole: MutationHandler {
             }
             return MemberReply(circleID: request.circleID, userID: other, role: request.role)
         }
+    }
+
+    func problems(of request: SetMemberRoleRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.role(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` naming `role`.
+    private static func role(_ request: SetMemberRoleRequest) throws(ServiceError) -> CircleMembers.Role {
+        guard let role = CircleMembers.Role(rawValue: request.role.rawValue) else {
+            throw .validation(field: "role", "must be admin or member")
+        }
+        return role
     }
 }

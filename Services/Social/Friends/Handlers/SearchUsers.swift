@@ -13,4 +13,8 @@ struct SearchUsers: QueryHandler {
         let limit = size.entries(asked: request.limit)
         return SearchUsersReply(users: try await users.search(try SearchText(request.q), by: user, limit: limit))
     }
+
+    func problems(of request: SearchUsersRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try SearchText(request.q) }
+    }
 }

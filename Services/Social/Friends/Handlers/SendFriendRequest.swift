@@ -32,6 +32,10 @@ struct SendFriendRequest: MutationHandler {
         )
     }
 
+    func problems(of request: SendFriendRequestRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { $0.require(request.target != nil, "user_id", "either user_id or username is required") }
+    }
+
     private func send(from user: UserID, to other: Profile, _ work: UnitOfWork) async throws -> FriendshipReply {
         try requests.lockSender(user, work.sql)
         let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)

@@ -17,7 +17,7 @@ struct ActionReport: MutationHandler {
     func handle(_ request: ActionReportRequest, _ context: CallContext) async throws -> Once<ReportItem> {
         let moderator = try context.requireAdmin()
         guard let action = Moderation.Action(rawValue: request.action.rawValue) else {
-            throw ServiceError.validation(field: "action", "must be dismiss, warn, suspend, ban or remove")
+            throw ServiceError.internal
         }
         // As the moderator saw it: a profile that may no longer be seen has no name.
         let profile = try await profile(request.reportID, context)

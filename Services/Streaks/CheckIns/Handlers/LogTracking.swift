@@ -11,14 +11,7 @@ struct LogTracking: MutationHandler {
 
     func handle(_ request: LogTrackingRequest, _ context: CallContext) async throws -> Once<LogTrackingReply> {
         let user = try context.requireUser()
-        let report = TrackingReport(request)
-        guard !report.isEmpty else {
-            throw ServiceError.validation(field: "mood_score", "is needed, or another value")
-        }
-        guard (report.mood == nil) == (report.energy == nil) else {
-            let missing = report.mood == nil ? "mood_score" : "energy_level"
-            throw ServiceError.validation(field: missing, "goes with the other of mood and energy")
-        }
+        let report = try Self.report(request)
         let received = clock.now()
         return try await recorder.streaks.knowing(user, context) {
             try await mutations.once(
@@ -40,5 +33,20 @@ struct LogTracking: MutationHandler {
                 }
             )
         }
+    }
+
+    func problems(of request: LogTrackingRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.report(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` naming what is missing.
+    private static func report(_ request: LogTrackingRequest) throws(ServiceError) -> TrackingReport {
+        let report = TrackingReport(request)
+        guard !report.isEmpty else { throw .validation(field: "mood_score", "is needed, or another value") }
+        guard (report.mood == nil) == (report.energy == nil) else {
+            let missing = report.mood == nil ? "mood_score" : "energy_level"
+            throw .validation(field: missing, "goes with the other of mood and energy")
+        }
+        return report
     }
 }

@@ -18,13 +18,7 @@ struct PurchaseFreezes: MutationHandler {
 
     func handle(_ request: PurchaseFreezesRequest, _ context: CallContext) async throws -> Once<PurchaseFreezesReply> {
         let user = try context.requireUser()
-        try Self.check(request)
-        guard let method = PaymentMethod(rawValue: request.paymentMethod) else {
-            throw ServiceError.validation(field: "payment_method", "is not known")
-        }
-        guard !method.isMoney || request.paymentToken != nil else {
-            throw ServiceError.validation(field: "payment_token", "is required where money is paid")
-        }
+        let method = try Self.method(request)
         if let known: Once<PurchaseFreezesReply> = try await mutations.known(context, request) { return known }
         let operation = Payments.operation("freeze", user, token: method.isMoney ? request.paymentToken : nil, context)
         let first = try await PaymentRepository.purchase(operation, by: user, streaks.writer.store.database)
@@ -44,13 +38,23 @@ struct PurchaseFreezes: MutationHandler {
         }
     }
 
-    func problems(of request: PurchaseFreezesRequest) -> [ServiceError.Detail] { FieldCheck.problems { try Self.check(request) } }
+    func problems(of request: PurchaseFreezesRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.method(request) }
+    }
 
-    /// What the rules of the fields do not say.
-    private static func check(_ request: PurchaseFreezesRequest) throws(ServiceError) {
-        guard FreezePrices.quantities.contains(request.quantity) else {
-            throw .validation(field: "quantity", "must be 1 or 5")
-        }
+    /// How it is paid, when what the rules of the fields do not say is right, too.
+    ///
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func method(_ request: PurchaseFreezesRequest) throws -> PaymentMethod {
+        var check = FieldCheck()
+        check.require(FreezePrices.quantities.contains(request.quantity), "quantity", "must be 1 or 5")
+        let method = PaymentMethod(rawValue: request.paymentMethod)
+        check.require(method != nil, "payment_method", "is not known")
+        let isPaid = method.map { !$0.isMoney || request.paymentToken != nil } ?? true
+        check.require(isPaid, "payment_token", "is required where money is paid")
+        try check.finish()
+        guard let method else { throw ServiceError.internal }
+        return method
     }
 
     /// In hand and recorded. - Parameter price: nil: XP is spent here.

@@ -9,10 +9,7 @@ struct ExportHabits: QueryHandler {
 
     func handle(_ request: ExportHabitsRequest, _ context: CallContext) async throws -> ExportHabitsReply {
         let user = try context.requireUser()
-        if let from = request.from, let to = request.to, to < from {
-            throw ServiceError.validation(field: "to", "must not be before from")
-        }
-        let range = HabitExportRange(from: request.from, to: request.to, includesNotes: request.includeNotes ?? true)
+        let range = try Self.range(request)
         let isJSON = request.format == "json"
         let made =
             isJSON
@@ -23,5 +20,15 @@ struct ExportHabits: QueryHandler {
         case .bytes(let bytes): return ExportHabitsReply(body: bytes, contentType: type, fileKey: "")
         case .file(let key): return ExportHabitsReply(body: [], contentType: type, fileKey: key.description)
         }
+    }
+
+    func problems(of request: ExportHabitsRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.range(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` naming `to`.
+    private static func range(_ request: ExportHabitsRequest) throws(ServiceError) -> HabitExportRange {
+        if let from = request.from, let to = request.to, to < from { throw .validation(field: "to", "must not be before from") }
+        return HabitExportRange(from: request.from, to: request.to, includesNotes: request.includeNotes ?? true)
     }
 }

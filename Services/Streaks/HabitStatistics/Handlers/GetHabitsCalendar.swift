@@ -35,20 +35,22 @@ struct GetHabitsCalendar: QueryHandler {
         )
     }
 
+    func problems(of request: GetHabitsCalendarRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.dates(request) }
+    }
+
     /// nil when neither a month nor a year is named.
     ///
-    /// - Throws: `VALIDATION_ERROR`.
-    private static func dates(_ request: GetHabitsCalendarRequest) throws(ServiceError) -> ClosedRange<CalendarDate>? {
-        if let year = request.year {
-            guard request.month.isEmpty else { throw .validation(field: "year", "must not be given together with month") }
-            guard let first = CalendarDate(year: Int(year), month: 1, day: 1),
-                let last = CalendarDate(year: Int(year), month: 12, day: 31)
-            else { throw .validation(field: "year", "must be a year") }
-            return first...last
-        }
-        guard !request.month.isEmpty else { return nil }
-        guard let month = CalendarMonth(request.month) else { throw .validation(field: "month", "must be a month, YYYY-MM") }
-        return month.dates
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func dates(_ request: GetHabitsCalendarRequest) throws -> ClosedRange<CalendarDate>? {
+        let year = request.year.flatMap { HeatMap.dates(of: Int($0)) }
+        let month = CalendarMonth(request.month)
+        var check = FieldCheck()
+        check.require(request.month.isEmpty || month != nil, "month", "must be a month, YYYY-MM")
+        check.require(request.month.isEmpty || request.year == nil, "year", "must not be given together with month")
+        check.require(request.year == nil || year != nil, "year", "must be a year")
+        try check.finish()
+        return year ?? month?.dates
     }
 }
 

@@ -29,7 +29,9 @@ struct Sync: MutationHandler {
         }
     }
 
-    func problems(of request: SyncRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try Self.device(request) } }
+    func problems(of request: SyncRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.device(request) } + request.placeProblems
+    }
 
     private static func device(_ request: SyncRequest) throws(ServiceError) -> DeviceID {
         try DeviceID(parsing: request.deviceID, field: "device_id")

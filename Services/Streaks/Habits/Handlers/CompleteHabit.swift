@@ -48,11 +48,9 @@ struct CompleteHabit: MutationHandler {
         var check = FieldCheck()
         let value = try check.take(request.value) { try Amount($0, field: "value") }
         let increment = try check.take(request.increment) { try Amount($0, field: "increment") }
+        check.require(request.value == nil || request.increment == nil, "increment", "cannot be combined with value")
         _ = try check.take { try CompletionForm.note(request.note) }
         try check.finish()
-        guard request.value == nil || request.increment == nil else {
-            throw ServiceError.validation(field: "increment", "cannot be combined with value")
-        }
         return (value, increment)
     }
 

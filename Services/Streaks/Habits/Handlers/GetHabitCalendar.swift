@@ -12,14 +12,25 @@ struct GetHabitCalendar: QueryHandler {
     func handle(_ request: GetHabitCalendarRequest, _ context: CallContext) async throws -> HabitMonth {
         let user = try context.requireUser()
         let today = try await habits.refresh(user, context).today
-        guard let month = request.month.isEmpty ? CalendarMonth(containing: today) : CalendarMonth(request.month) else {
-            throw ServiceError.validation(field: "month", "must be a month, YYYY-MM")
-        }
+        let month = try Self.month(request) ?? CalendarMonth(containing: today)
         let rows = try await habits.database.query(together: [
             DetailReads.days(of: request.habitID, user, in: month.dates),
             DetailReads.state(of: request.habitID, user),
         ])
         guard let state = try DetailReads.state(rows[1]) else { throw ServiceError.habitNotFound }
         return HabitMonth(month, try DetailReads.days(rows[0]), today: today, archivedAfter: state.archivedAfter)
+    }
+
+    func problems(of request: GetHabitCalendarRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.month(request) }
+    }
+
+    /// nil when none is named.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming `month`.
+    private static func month(_ request: GetHabitCalendarRequest) throws(ServiceError) -> CalendarMonth? {
+        guard !request.month.isEmpty else { return nil }
+        guard let month = CalendarMonth(request.month) else { throw .validation(field: "month", "must be a month, YYYY-MM") }
+        return month
     }
 }

@@ -13,10 +13,7 @@ struct ListHabits: QueryHandler {
     func handle(_ request: ListHabitsRequest, _ context: CallContext) async throws -> ListHabitsReply {
         let page = try Page<ListPosition>(request, context)
         let user = try context.requireUser()
-        guard !(request.archived && request.deleted) else {
-            throw ServiceError.validation(field: "deleted", "cannot be combined with archived")
-        }
-        let state: HabitReads.State = request.deleted ? .deleted : request.archived ? .archived : .active
+        let state = try Self.state(request)
         let date = try await habits.refresh(user, context)
         let queries =
             [HabitReads.counts(of: user), HabitReads.lastDays(of: user, until: date.today)]
@@ -40,5 +37,17 @@ struct ListHabits: QueryHandler {
             archivedCount: Int32(clamping: counts.archived),
             meta: meta
         )
+    }
+
+    func problems(of request: ListHabitsRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.state(request) } + request.placeProblems
+    }
+
+    /// - Throws: `VALIDATION_ERROR` naming `deleted`.
+    private static func state(_ request: ListHabitsRequest) throws(ServiceError) -> HabitReads.State {
+        guard !(request.archived && request.deleted) else {
+            throw .validation(field: "deleted", "cannot be combined with archived")
+        }
+        return request.deleted ? .deleted : request.archived ? .archived : .active
     }
 }

@@ -14,4 +14,9 @@ struct PauseHabit: MutationHandler {
             return try await book.shown(habit.id)
         }
     }
+
+    /// The rest is for the user's date to say.
+    func problems(of request: PauseHabitRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { $0.require(request.from.map { $0 < request.until } ?? true, "until", "must be after from") }
+    }
 }

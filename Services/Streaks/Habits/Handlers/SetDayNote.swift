@@ -15,4 +15,8 @@ struct SetDayNote: MutationHandler {
             return DayNote(date: date, note: try HabitText.text(request.note, field: "note", most: 500))
         }
     }
+
+    func problems(of request: SetDayNoteRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try HabitText.text(request.note, field: "note", most: 500) }
+    }
 }

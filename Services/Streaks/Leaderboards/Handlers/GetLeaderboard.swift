@@ -16,4 +16,8 @@ struct GetLeaderboard: QueryHandler {
         writer.bytes(board.bytes, field: 1)
         return Encoded(bytes: writer.bytes)
     }
+
+    func problems(of request: GetLeaderboardRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try BoardReplies.Scope(request.scope, circle: request.circleID) }
+    }
 }

@@ -15,4 +15,8 @@ struct GetTypedLeaderboard: QueryHandler {
         let scope = try BoardReplies.Scope(request.scope, circle: request.circleID)
         return try await replies.reply(kind, scope, limit: request.limit, context)
     }
+
+    func problems(of request: GetTypedLeaderboardRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try BoardReplies.Scope(request.scope, circle: request.circleID) }
+    }
 }

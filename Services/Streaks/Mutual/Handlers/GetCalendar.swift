@@ -11,12 +11,7 @@ struct GetCalendar: QueryHandler {
     func handle(_ request: GetCalendarRequest, _ context: CallContext) async throws -> MonthCalendar {
         let user = try context.requireUser()
         let id = request.streakID
-        let asked = try request.month.map { text in
-            guard let month = CalendarMonth(text) else {
-                throw ServiceError.validation(field: "month", "must be a month, YYYY-MM")
-            }
-            return month
-        }
+        let asked = try Self.month(request)
         guard let (stored, state) = try await views.whole(id, seenBy: user), let reader = stored.ledger.participant(user) else {
             throw ServiceError.notFound("streak")
         }
@@ -28,5 +23,16 @@ struct GetCalendar: QueryHandler {
             days: days.map { CalendarDay($0) },
             completedDays: Int32(days.count { $0.mark == .both })
         )
+    }
+
+    func problems(of request: GetCalendarRequest) -> [ServiceError.Detail] { FieldCheck.problems { _ = try Self.month(request) } }
+
+    /// nil when none is named.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming `month`.
+    private static func month(_ request: GetCalendarRequest) throws(ServiceError) -> CalendarMonth? {
+        guard let text = request.month else { return nil }
+        guard let month = CalendarMonth(text) else { throw .validation(field: "month", "must be a month, YYYY-MM") }
+        return month
     }
 }

@@ -32,14 +32,23 @@ struct DeclareOutage: MutationHandler {
         }
     }
 
-    /// - Throws: `VALIDATION_ERROR` naming the field.
-    private static func declaration(_ request: DeclareOutageRequest) throws(ServiceError) -> OutageDeclaration {
-        guard let from = request.from else { throw .validation(field: "from", "is required") }
-        guard let until = request.until else { throw .validation(field: "until", "is required") }
-        do { return try OutageDeclaration(from: from, until: until, reason: request.reason) } catch {
+    func problems(of request: DeclareOutageRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.declaration(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func declaration(_ request: DeclareOutageRequest) throws -> OutageDeclaration {
+        var check = FieldCheck()
+        check.require(request.from != nil, "from", "is required")
+        check.require(request.until != nil, "until", "is required")
+        try check.finish()
+        guard let from = request.from, let until = request.until else { throw ServiceError.internal }
+        do throws(OutageDeclaration.Mistake) {
+            return try OutageDeclaration(from: from, until: until, reason: request.reason)
+        } catch {
             switch error {
-            case .isEmpty: throw .validation(field: "until", "must be later than from")
-            case .isTooLong: throw .validation(field: "until", "must be at most 14 days after from")
+            case .isEmpty: throw ServiceError.validation(field: "until", "must be later than from")
+            case .isTooLong: throw ServiceError.validation(field: "until", "must be at most 14 days after from")
             }
         }
     }

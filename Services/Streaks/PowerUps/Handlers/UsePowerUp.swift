@@ -14,8 +14,7 @@ struct UsePowerUp: MutationHandler {
 
     func handle(_ request: UsePowerUpRequest, _ context: CallContext) async throws -> Once<UsePowerUpReply> {
         let user = try context.requireUser()
-        guard let good = StreakGood(rawValue: request.good) else { throw ServiceError.validation(field: "good", "is unknown") }
-        let kind = try PowerUp.kind(of: good, type: request.type)
+        let (good, kind) = try Self.checked(request)
         // Before anything is waited for.
         let received = mutations.work.now()
         // The zone must be known before a date is worked out.
@@ -32,5 +31,20 @@ struct UsePowerUp: MutationHandler {
                 currentStreak: used.count.map { Int32($0) }
             )
         }
+    }
+
+    func problems(of request: UsePowerUpRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.checked(request) }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func checked(_ request: UsePowerUpRequest) throws -> (good: StreakGood, kind: StreakKind?) {
+        guard let good = StreakGood(rawValue: request.good) else { throw ServiceError.validation(field: "good", "is unknown") }
+        var check = FieldCheck()
+        let kind = try check.take { try PowerUp.kind(of: good, type: request.type) }
+        check.require(good != .timeMachine || request.date != nil, "date", "must name a missed date")
+        try check.finish()
+        guard let kind else { throw ServiceError.internal }
+        return (good, kind)
     }
 }

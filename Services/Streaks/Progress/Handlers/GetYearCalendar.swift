@@ -31,12 +31,25 @@ struct GetYearCalendar: QueryHandler {
     private func dates(_ request: GetYearCalendarRequest, of user: UserID, _ context: CallContext) async throws
         -> ClosedRange<CalendarDate>
     {
-        guard let year = request.year else {
-            let today = try await today.date(of: user, context)
-            return today.advanced(by: 1 - Int(request.days ?? Self.days))...today
-        }
-        guard request.days == nil else { throw ServiceError.validation(field: "days", "cannot be combined with year") }
-        guard let dates = HeatMap.dates(of: Int(year)) else { throw ServiceError.validation(field: "year", "must be a year") }
+        if let dates = try Self.year(request) { return dates }
+        let today = try await today.date(of: user, context)
+        return today.advanced(by: 1 - Int(request.days ?? Self.days))...today
+    }
+
+    func problems(of request: GetYearCalendarRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.year(request) }
+    }
+
+    /// nil when no year is named.
+    ///
+    /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
+    private static func year(_ request: GetYearCalendarRequest) throws -> ClosedRange<CalendarDate>? {
+        guard let year = request.year else { return nil }
+        let dates = HeatMap.dates(of: Int(year))
+        var check = FieldCheck()
+        check.require(dates != nil, "year", "must be a year")
+        check.require(request.days == nil, "days", "cannot be combined with year")
+        try check.finish()
         return dates
     }
 }

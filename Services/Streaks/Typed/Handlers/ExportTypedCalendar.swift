@@ -25,4 +25,8 @@ struct ExportTypedCalendar: QueryHandler {
         }
         return ExportTypedCalendarReply(body: file.csv, contentType: "text/csv; charset=utf-8")
     }
+
+    func problems(of request: ExportTypedCalendarRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { try TypedViews.checkRange(from: request.from, to: request.to) }
+    }
 }

@@ -13,4 +13,8 @@ struct GetTypedCalendar: QueryHandler {
         guard let first = days.first, let last = days.last else { throw ServiceError.internal }
         return TypedCalendar(type: request.type, from: first.date, to: last.date, days: days)
     }
+
+    func problems(of request: GetTypedCalendarRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { try TypedViews.checkRange(from: request.from, to: request.to) }
+    }
 }

@@ -16,7 +16,7 @@ struct RecordActivity: MutationHandler {
     func handle(_ request: RecordActivityRequest, _ context: CallContext) async throws -> Once<RecordActivityReply> {
         let user = try context.requireUser()
         guard let kind = StreakKind(typeName: request.type), let type = TypedType(kind) else {
-            throw ServiceError.validation(field: "type", "is no typed streak")
+            throw ServiceError.internal
         }
         // Before anything is waited for: neither a slow database nor a full pool moves an activity to the next date (SD-1).
         let received = mutations.work.now()
