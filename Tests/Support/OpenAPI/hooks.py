@@ -17,6 +17,7 @@ BEYOND_SCHEMAS = [
     (r"user_id", r"either user_id or username is required"),
     (r"user_id|username", r"cannot be given together with another of: user_id, username"),
     (r"increment", r"cannot be combined with value"),
+    (r"page", r"cannot be combined with cursor"),
     (r"days", r"cannot be combined with year"),
     (r"year", r"must not be given together with month"),
     (r"ids", r"must be given, or all instead|cannot be given together with all"),

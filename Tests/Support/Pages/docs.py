@@ -50,7 +50,7 @@ def search(page):
     page.fill("#search", "nudge friend")
     page.click("#list > [data-operation=socialNudge]")
     text(page, "h1", "Reminds a friend")
-    page.fill("#search", "no such thing at all")
+    page.fill("#search", "no such zebra")
     text(page, "#list", "0 routes")
     page.fill("#search", "")
 
