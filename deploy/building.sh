@@ -46,7 +46,7 @@ setup() {
         }
     fi
     # Of Prometheus the tests need one tool; its package would start a server.
-    if [[ " $* " == *" $browser "* && ! -x .run/prometheus/usr/bin/promtool ]] && ! command -v promtool >/dev/null; then
+    if [[ $command != screenshot && " $* " == *" $browser "* && ! -x .run/prometheus/usr/bin/promtool ]] && ! command -v promtool >/dev/null; then
         rm -rf .run/prometheus
         mkdir -p .run/prometheus
         (cd .run/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb) >&2

@@ -25,6 +25,8 @@ struct DeployCommandTests {
         ("package", "--output DIR is missing"), ("package x", "“x”"), ("seed", "--users N is missing"),
         ("seed --users few", "--users must be"),
         ("make-admin", "EMAIL is missing"), ("declare-outage 2026-05-04T20:00:00Z", "UNTIL is missing"),
+        ("declare-outage yesterday today", "FROM must be an instant like 2026-05-04T20:00:00Z, not “yesterday”"),
+        ("help nonsense", "there is no command “nonsense”"),
         ("new-service", "NAME is missing"), ("new-service a b", "“b”"), ("new-service a --into", "--into needs a value"),
         ("new-service Meals", "not “Meals”"), ("up --services", "--services needs a value"),
         ("screenshot", "URL is missing"), ("setup x", "“x”"), ("nonsense", "there is no command “nonsense”"),
@@ -51,6 +53,7 @@ struct DeployCommandTests {
         ("down --data none", "nothing runs on"),
         ("seed --users 5", "nothing runs on"), ("make-admin ada@example.com", "nothing runs on"),
         ("declare-outage 2026-05-04T20:00:00Z 2026-05-04T23:00:00Z --data none", "nothing runs on"),
+        ("screenshot http://127.0.0.1:1/", "http://127.0.0.1:1/ does not answer"),
     ]
 
     @Test(arguments: failing) func `a failure is one line that says what is missing, and leaves nothing`(
@@ -146,6 +149,60 @@ struct DeployCommandTests {
             #expect(result.errors.contains("streaksnap: the cause\n"), "\(result.transcript)")
             #expect(!result.errors.contains("an old line") && !result.errors.contains("noise"), "\(result.transcript)")
             #expect(!folder.leftovers.contains("caller/data/up.pid"))
+        }
+    }
+
+    @Test func `Ctrl-C while it starts says so, and returns when what was started has ended`() async throws {
+        try await DeployFolder.with { folder in
+            // Never ready; takes its time to end.
+            let program = """
+                #!/bin/bash
+                trap 'sleep 0.3; touch ended; exit 0' TERM
+                until [ -s "$7/up.pid" ]; do sleep 0.01; done
+                kill -INT -- "-$(ps -o pgid= "$PPID" | tr -d ' ')"
+                while sleep 0.01; do :; done
+                """
+            try folder.write("binaries/streaksnap", program)
+            let result = try await folder.dev(["up", "--data", "data", "--port", "1"], session: true)
+            #expect(result.status == 130, "\(result.transcript)")
+            #expect(result.errors.contains("stopping what runs on \(folder.caller.path)/data"), "\(result.transcript)")
+            #expect(folder.leftovers.contains("repository/ended") && !folder.leftovers.contains("caller/data/up.pid"))
+        }
+    }
+
+    @Test func `a data folder on which another one's database runs is refused before anything is built`() async throws {
+        try await DeployFolder.with { folder in
+            let copy = try await run("cp", ["/bin/bash", folder.root.appending(path: "postgres").path])
+            try #require(copy.status == 0, "\(copy.transcript)")
+            let server = try await ChildProcess.spawn(
+                Command(
+                    executable: folder.root.appending(path: "postgres").path,
+                    arguments: ["-c", "sleep 600; exit"],
+                    environment: Command.inherited(),
+                    output: "/dev/null"
+                )
+            )
+            defer { server.signal(SIGKILL) }
+            try await until("it has its name") {
+                (try? String(contentsOfFile: "/proc/\(server.pid)/comm", encoding: .utf8)) == "postgres\n"
+            }
+            let cluster = folder.caller.appending(path: "data/postgres/cluster")
+            try FileManager.default.createDirectory(at: cluster, withIntermediateDirectories: true)
+            try "\(server.pid)\n".write(to: cluster.appending(path: "postmaster.pid"), atomically: true, encoding: .utf8)
+            let result = try await folder.dev(["up", "--data", "data", "--port", "1"])
+            #expect(result.status == 1)
+            expectOneLine(result, "is in use: PostgreSQL runs on it as process \(server.pid)")
+            #expect(!folder.wasBuilt)
+        }
+    }
+
+    @Test func `the help of a command is its lines alone`() async throws {
+        try await DeployFolder.with { folder in
+            let result = try await folder.dev(["help", "down"])
+            #expect(result.status == 0 && result.text == "  down [--data DIR]   stops what `up` started on this data folder\n")
+            #expect(try await folder.dev(["down", "--help"]).text == result.text)
+            let up = try await folder.dev(["help", "up"]).text
+            #expect(up.hasPrefix("  up ") && up.contains("        --detach ") && !up.contains("  down "), "\(up)")
         }
     }
 

@@ -63,12 +63,17 @@ struct DeployFolder {
     }
 
     /// Calls `deploy/dev` from the caller's folder.
-    func dev(_ arguments: [String]) async throws -> FinishedCommand {
+    ///
+    /// - Parameter session: whether it and what it starts get a session of their own, as in a terminal, where Ctrl-C reaches them all.
+    func dev(_ arguments: [String], session: Bool = false) async throws -> FinishedCommand {
         let path = "\(tools.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
         return try await run(
-            "bash",
-            ["-c", "cd \"$1\" && shift && exec \"$@\"", "sh", caller.path, root.appending(path: "deploy/dev").path] + arguments,
-            environment: ["PATH": path],
+            session ? "setsid" : "env",
+            (session ? ["--wait"] : [])
+                + ["bash", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", caller.path, root.appending(path: "deploy/dev").path]
+                + arguments,
+            // Otherwise `up` and `test` look for newer zone data in the network.
+            environment: ["PATH": path, "STREAKSNAP_ZONEINFO_FOLDER": "/usr/share/zoneinfo"],
             within: .seconds(900)
         )
     }
