@@ -34,12 +34,22 @@ struct PageTests {
     }
 
     @Test func `without the development clock there is no demo, nor anything only it needs`() async throws {
-        for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/pages/demo.css", "/pages/nothing.js", "/pages/", "/docs/"] {
+        for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/pages/demo.css", "/pages/nothing.js", "/pages/", "/demo/"] {
             #expect(try await Self.ask(path).status == 404, "\(path)")
         }
         let pages = PageRoutes(isDevelopment: true)
         for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/docs"] { #expect(pages.has(path), "\(path)") }
         #expect(!pages.has("/pages/nothing.js") && !pages.has("/pages/demo.html"))
+    }
+
+    @Test func `the root, and a page with a slash behind its name, lead to the page`() async throws {
+        for (path, place) in [("/", "/docs"), ("/docs/", "/docs"), ("/admin/", "/admin")] {
+            let reply = try await Self.ask(path)
+            #expect(reply.status == 302 && reply["Location"] == place, "\(path): \(reply)")
+        }
+        let pages = PageRoutes(isDevelopment: true)
+        #expect(pages.place(for: "/demo/") == "/demo")
+        for path in ["/docs", "//", "/docs//", "/pages/docs.js/", "/api/"] { #expect(pages.place(for: path) == nil, "\(path)") }
     }
 
     @Test(arguments: [false, true])

@@ -23,7 +23,7 @@ struct OwnRoutes: Sendable {
 
     /// The methods that one of these paths takes; nil for other paths.
     func methods(of path: String) -> [String]? {
-        if path.hasPrefix("/media/") || pages.has(path) { return ["GET", "HEAD"] }
+        if path.hasPrefix("/media/") || pages.has(path) || pages.place(for: path) != nil { return ["GET", "HEAD"] }
         if path.hasPrefix(UploadRoute.prefix) { return ["PUT"] }
         switch path {
         case "/api/health", "/healthz", "/readyz", "/openapi.json": return ["GET", "HEAD"]
@@ -43,6 +43,9 @@ struct OwnRoutes: Sendable {
         guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
         if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
         if let page = pages.respond(to: request, exchange) { return page }
+        if let place = pages.place(for: path) {
+            return HTTPResponse(.found, ["Location": place, "Cache-Control": "no-cache", "X-Request-Id": exchange.requestID])
+        }
         if path.hasPrefix(UploadRoute.prefix) { return try await uploads.respond(to: request, exchange) }
         switch path {
         case "/api/health": return await health.seedHealth(exchange)

@@ -48,6 +48,13 @@ struct PageRoutes: Sendable {
     /// Whether time can be moved here (PF-7). Only then there is the demo: it moves it.
     let isDevelopment: Bool
 
+    /// Where a browser is led that asks for `/`, or for a page with a slash behind its name; nil for other paths.
+    func place(for path: String) -> String? {
+        guard path.hasSuffix("/") else { return nil }
+        let page = path == "/" ? "/docs" : String(path.dropLast())
+        return Self.paths.contains(page) && has(page) ? page : nil
+    }
+
     /// Whether a path is one of a page, or of what it is made of.
     func has(_ path: String) -> Bool { file(path) != nil }
 
