@@ -227,6 +227,16 @@ import Testing
         #expect(try turned.settle("2026-05-11T12:00:00Z").count == 3)
     }
 
+    @Test func `A pause that ends where one begins that was applied first is joined with it, whatever its length (SD-5)`() throws
+    {
+        let (early, late) = (moment("2026-05-04T23:59:59Z"), moment("2026-05-05T00:00:01Z"))
+        var story = try checkIn(1...3)
+        try story.at("2026-05-05T00:00:02Z", .pause(until: day("2026-08-03"), receivedAt: late))
+        let state = try story.at("2026-05-05T00:00:03Z", .pause(until: day("2026-05-05"), receivedAt: early))
+        #expect(state.count == 3 && story.ledger.pauses.map(\.from) == [day("2026-05-04")])
+        #expect(story.ledger.pauses.map(\.until) == [day("2026-08-03")], "what a device was shown is not cut")
+    }
+
     @Test func `A repair joins the run of before with that of since, and its cooldown is 30 days (CI-3)`() throws {
         var story = try checkIn(1...3)
         #expect(story.refusal("2026-05-03T13:00:00Z", .repair(a, id: one)) == "STREAK_NOT_BROKEN")

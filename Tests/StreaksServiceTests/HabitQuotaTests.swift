@@ -142,6 +142,21 @@ import Testing
         }
     }
 
+    @Test func `changes of what had no room wait with it, and are judged anew when both are sent again`() async throws {
+        try await withQuota(["habit_completion": 1]) { world in
+            try await world.push([Push.habit(1, 1, "Read"), Push.done(10, 10, 1, on: "2026-01-03")])
+            let queue = [
+                Push.done(20, 20, 1, on: "2026-01-05"), Push.edit(21, 20, SyncCompletionFields(note: "late")),
+                Push.done(22, 22, 1, on: "2026-01-04"), Push.undone(23, 22), Push.note(24, "rain", on: "2026-01-05"),
+            ]
+            let full = try await world.push(queue)
+            #expect(full.answers == Array(repeating: "QUOTA_EXCEEDED", count: 4) + ["applied"])
+            let again = try await world.push([Push.undone(30, 10)] + queue)
+            #expect(again.answers.first == "applied" && again.answers.last == "applied*", "\(again.answers)")
+            #expect(try await world.everything().completions.mapValues(\.note) == [completionID(20): "late"])
+        }
+    }
+
     @Test func `at the quota a completion is merged into that of its date, and a date that takes none says so`() async throws {
         try await withQuota(["habit_completion": 1]) { world in
             let habit = try await world.create("Read").id

@@ -5,7 +5,7 @@ internal import Wire
 /// What the package declares, for programs that were not built with it (D2).
 public enum AuthDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
-    public static let hash = "71b868b762051fdc40eb38528f5f1fb5ad4c87ca813e437cbcf4fb55360803cd"
+    public static let hash = "eb3d9f95e2894678ab318fa69e010759d481f743684180e91123de9c1962b4e7"
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments.
     public static let bytes: [UInt8] = Wire.Base64.decode(
         """
@@ -665,7 +665,7 @@ public enum AuthDescriptor {
         GgogTm90aGluZy4KCioKBAUBAgIaIiBIYXNoZXMgdGhhdCBhcmUgZm91bmQgYnkgdHJ5aW5nLgoKQwoEBQECAxo7IEEgdG9rZW4gb2YgdGhlIHByb3ZpZGVy
         IHRoYXQgdGhlIGluc3RhbGxhdGlvbiBoYXMgY2hvc2VuLgoKHAoEBA8CABoUIFdoYXQgaXMgYXNrZWQgZm9yLgoKXgoEBA8CARpWIFdoYXQgaXMgdG8gYmUg
         c29sdmVkIGFuZCBzZW50IGJhY2sgYXMgaXQgaXM7IHVuc2V0IHVubGVzcyBga2luZGAgaXMgYHByb29mX29mX3dvcmtgLgoKYwoEBA8CAhpbIFplcm8gYml0
-        cyB0aGF0IHRoZSBoYXNoIG11c3QgYmVnaW4gd2l0aCwgOCB0byAyODsgdW5zZXQgdW5sZXNzIGBraW5kYCBpcyBgcHJvb2Zfb2Zfd29ya2AuCgpRCgQEDwID
+        cyB0aGF0IHRoZSBoYXNoIG11c3QgYmVnaW4gd2l0aCwgOCB0byAyNDsgdW5zZXQgdW5sZXNzIGBraW5kYCBpcyBgcHJvb2Zfb2Zfd29ya2AuCgpRCgQEDwID
         GkkgVW50aWwgd2hlbiBhIHNvbHV0aW9uIGlzIHRha2VuOyB1bnNldCB1bmxlc3MgYGtpbmRgIGlzIGBwcm9vZl9vZl93b3JrYC4KCisKBAQRAgAaIyBQZWVr
         cyBsZWZ0IHRvZGF5LCBhZnRlciB0aGlzIG9uZS4KCj4KBAQRAgEaNiBXaGVuIHRoZSBudW1iZXIgc3RhcnRzIGFuZXc6IHRoZSBuZXh0IG1pZG5pZ2h0LCBV
         VEMuCgo1CgQEEgIAGi0gUmVxdWlyZWQgZm9yIGFjY291bnRzIHRoYXQgaGF2ZSBhIHBhc3N3b3JkLgoKVgoEBBICARpOIEEgcmVjZW50IGlkZW50aXR5IHRv

@@ -11,7 +11,8 @@ public enum SyncOutcome: Wire.OpenEnum {
     /// The entity was there under another id, which has taken up the fields: a completion of the same date, a category of the start with the same
     /// name. The device's own id is another name of that entity from now on.
     case merged
-    /// It does not hold, and is not to be sent again; after QUOTA_EXCEEDED it may be, when something was deleted.
+    /// It does not hold, and is not to be sent again; after QUOTA_EXCEEDED it may be, when something was deleted. Changes of what had no room get
+    /// that code too.
     case refused
     /// A value that is newer than this code.
     case unrecognized(Int32)

@@ -76,7 +76,7 @@ package enum AccountsFeature {
         "auth.challenge-bits",
         default: 18,
         in: WorkChallenge.difficulty,
-        help: "Zero bits that the hash of a proof of work begins with, 8 to 28; each more doubles the client's work."
+        help: "Zero bits that the hash of a proof of work begins with, 8 to 24; each more doubles the client's work."
     )
     static let challengeVerifier = Setting(
         "auth.challenge-verifier-url",

@@ -7,8 +7,8 @@ public import Kernel
 public struct WorkChallenge: Hashable, Sendable {
     /// How long a solution is taken.
     public static let lifetime = Interval.minutes(5)
-    /// The zero bits that an operator may ask for: 28 keep a phone busy for minutes.
-    public static let difficulty = 8...28
+    /// The zero bits that an operator may ask for: 24 keep a phone busy for some of the five minutes.
+    public static let difficulty = 8...24
 
     /// Zero bits that the hash must begin with.
     public let bits: Int

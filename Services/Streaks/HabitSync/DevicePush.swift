@@ -231,7 +231,21 @@ struct DevicePush {
 
     // MARK: after
 
+    /// What is about something that had no room waits with it: a device sends both again, and they are judged anew. Otherwise what is made in the
+    /// end would lack a note, or be there although it was deleted.
+    private mutating func holdBackDependents() {
+        var homeless: [String: SyncAnswer] = [:]
+        for index in read.map(\.index) {
+            guard let answer = answers[index], answer.outcome == .refused else { continue }
+            let change = sent[index]
+            let names = [change.entityID, change.habitID].map { $0.lowercased() }.filter { !$0.isEmpty }
+            if answer.isFinal, let other = names.compactMap({ homeless[$0] }).first { answers[index] = other }
+            if answers[index]?.isFinal == false { for name in names.prefix(1) { homeless[name] = answers[index] } }
+        }
+    }
+
     private mutating func finish() throws -> [SyncResult] {
+        holdBackDependents()
         let new = sent.indices.filter { doubles[$0] == nil && !repeats.contains($0) }
         try SyncRepository.store(
             new.compactMap { index in

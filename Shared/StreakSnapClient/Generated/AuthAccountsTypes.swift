@@ -528,7 +528,7 @@ extension Auth {
         public var kind: Auth.ChallengeKind
         /// What is to be solved and sent back as it is; unset unless `kind` is `proof_of_work`.
         public var challenge: String?
-        /// Zero bits that the hash must begin with, 8 to 28; unset unless `kind` is `proof_of_work`.
+        /// Zero bits that the hash must begin with, 8 to 24; unset unless `kind` is `proof_of_work`.
         public var bits: Int?
         /// Until when a solution is taken; unset unless `kind` is `proof_of_work`.
         public var expiresAt: Date?

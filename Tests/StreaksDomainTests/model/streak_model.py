@@ -579,8 +579,8 @@ class Model:
         if any(a <= today < b for a, b in self.pauses):
             raise Refused("ALREADY_PAUSED")
         for index, (a, b) in enumerate(self.pauses):
-            if today < a < min(until, b):  # that one begins earlier
-                self.pauses[index] = (today, min(max(until, b), today + 90))
+            if today < a <= until and a < b:  # that one begins earlier
+                self.pauses[index] = (today, max(until, b))
                 return
         done = self.fold(now)["last"]
         if any(a < b and (done is None or done < b) for a, b in self.pauses):  # CI-1

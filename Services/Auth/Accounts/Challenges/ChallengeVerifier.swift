@@ -10,6 +10,8 @@ struct ChallengeVerifier: Sendable {
     static let memory = Interval.minutes(10)
     /// Time limit of one question.
     private static let timeout = Interval.seconds(5)
+    /// What providers say when they cannot judge.
+    private static let failures: Set<String> = ["internal-error", "bad-request", "sitekey-secret-mismatch"]
 
     let url: String
     /// What the provider knows the installation by.
@@ -19,16 +21,18 @@ struct ChallengeVerifier: Sendable {
 
     /// Whether the provider says that the token is right.
     ///
-    /// - Throws: `UNAVAILABLE` while it gives no answer, or does not know the secret.
-    func isRight(_ token: String, from client: IPAddress?) async throws -> Bool {
+    /// - Parameter time: how long the caller waits; at most 5 s are.
+    /// - Throws: `UNAVAILABLE` while it gives no answer, or does not know the installation.
+    func isRight(_ token: String, from client: IPAddress?, within time: Interval) async throws -> Bool {
         do {
-            let reply = try await http.send(request(token, client))
+            let reply = try await http.send(request(token, client, min(time, Self.timeout)))
             guard reply.status == 200 else { throw OutgoingHTTP.Failure.unreachable("status \(reply.status)") }
             let answer = try Answer(reply.body)
-            // «missing-input-secret», «invalid-input-secret»: the installation's mistake, not the client's.
-            if let code = answer.codes.first(where: { $0.hasSuffix("input-secret") }) {
+            // The installation's mistake, or the provider's, not the client's: «invalid-input-secret», «sitekey-secret-mismatch».
+            if let code = answer.codes.first(where: { Self.failures.contains($0) || $0.hasSuffix("input-secret") }) {
                 throw OutgoingHTTP.Failure.unreachable(code)
             }
+            if !answer.isRight { logger.debug("a challenge was not solved", metadata: ["codes": "\(answer.codes)"]) }
             return answer.isRight
         } catch let error where !(error is CancellationError) {
             logger.warning("the verifier of challenges does not answer", metadata: ["error": "\(error)"])
@@ -41,7 +45,7 @@ struct ChallengeVerifier: Sendable {
         }
     }
 
-    private func request(_ token: String, _ client: IPAddress?) -> OutgoingHTTP.Request {
+    private func request(_ token: String, _ client: IPAddress?, _ time: Interval) -> OutgoingHTTP.Request {
         var fields = [("secret", secret), ("response", token)]
         if let client { fields.append(("remoteip", "\(client)")) }
         let form = fields.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
@@ -50,7 +54,7 @@ struct ChallengeVerifier: Sendable {
             url,
             headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
             body: Array(form.utf8),
-            timeout: Self.timeout,
+            timeout: time,
             mostBytes: 64 << 10
         )
     }

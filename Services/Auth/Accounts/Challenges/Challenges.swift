@@ -23,7 +23,7 @@ extension RequestPasswordResetRequest: ChallengedRequest {}
 /// provider's widget gave.
 ///
 /// A solution is used up by the request that it is sent with, whatever becomes of that: one solution asks about one address. Only a repeat
-/// of the request (idempotency key and body) may bring it again.
+/// of the request (idempotency key and body) that was refused may bring it again, a few times.
 struct Challenges: Sendable {
     /// What an operator can choose.
     enum Choice: String, CaseIterable {
@@ -81,13 +81,22 @@ struct Challenges: Sendable {
         case .verifier:
             return .verifier(
                 ChallengeVerifier(
-                    url: try given(AccountsFeature.challengeVerifier, settings),
+                    url: try verifierURL(settings),
                     secret: try given(AccountsFeature.challengeSecret, settings),
                     http: OutgoingHTTP(threads: 8, queueLimit: 64, keepsConnections: true),
                     logger: logger
                 )
             )
         }
+    }
+
+    /// Where the verifier is asked.
+    private static func verifierURL(_ settings: Settings) throws -> String {
+        let url = try given(AccountsFeature.challengeVerifier, settings)
+        let isSecure = url.hasPrefix("https://")
+        guard isSecure || url.hasPrefix("http://127.0.0.1") || url.hasPrefix("http://localhost") || url.hasPrefix("http://[::1]")
+        else { throw AccountsFeature.challengeVerifier.invalid("must begin with https://, or be of this machine, not “\(url)”.") }
+        return url
     }
 
     private static func given(_ setting: Setting<String>, _ settings: Settings) throws -> String {
@@ -172,7 +181,7 @@ struct Challenges: Sendable {
             // The provider says of a token once that it is right.
             if try await used.isNoted(use) { return use }
             do {
-                return try await verifier.isRight(solution, from: context.clientAddress) ? use : nil
+                return try await verifier.isRight(solution, from: context.clientAddress, within: context.remaining) ? use : nil
             } catch let error as ServiceError {
                 count(.unavailable)
                 throw error

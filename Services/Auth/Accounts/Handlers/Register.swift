@@ -45,7 +45,8 @@ struct Register: MutationHandler {
         do {
             return try await passwords.hash(password, for: context.hashRequester(.newPassword))
         } catch let refusal as ServiceError where [.unavailable, .resourceExhausted].contains(refusal.code) {
-            try await budget.giveBack(counted, context)
+            // What refuses is said, also when the share cannot be given back.
+            try? await budget.giveBack(counted, context)
             throw refusal
         }
     }

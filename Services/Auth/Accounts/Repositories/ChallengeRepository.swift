@@ -3,6 +3,9 @@ internal import Kernel
 
 /// Which solutions of challenges were used, at all replicas, until they would not be taken any more.
 struct ChallengeRepository: Sendable {
+    /// How often one request may be sent with its solution.
+    static let mostUses: Int32 = 5
+
     let database: Database
 
     /// What is noted of a solution.
@@ -16,7 +19,7 @@ struct ChallengeRepository: Sendable {
 
     /// Notes that a request uses a solution, and deletes some that have expired.
     ///
-    /// - Returns: false when another request has used it, or one without an idempotency key.
+    /// - Returns: false when another request has used it, one without an idempotency key, or this one `mostUses` times.
     func note(_ use: Use, now: Instant) async throws -> Bool {
         try await database.execute(
             """
@@ -25,7 +28,8 @@ struct ChallengeRepository: Sendable {
                     (SELECT key FROM challenge_use WHERE expires_at < \(now) ORDER BY expires_at LIMIT 10 FOR UPDATE SKIP LOCKED)
             )
             INSERT INTO challenge_use AS known (key, used_by, expires_at) VALUES (\(use.key), \(use.request), \(use.expiresAt))
-            ON CONFLICT (key) DO UPDATE SET used_by = known.used_by WHERE known.used_by = EXCLUDED.used_by
+            ON CONFLICT (key) DO UPDATE SET uses = known.uses + 1
+                WHERE known.used_by = EXCLUDED.used_by AND known.uses < \(Self.mostUses)
             """
         ) == 1
     }

@@ -33,7 +33,7 @@ struct PauseCheckIns: MutationHandler {
                 until: end,
                 reason: request.reason,
                 notes: request.notes,
-                at: work.now,
+                at: pause?.at ?? work.now,
                 work.sql
             )
             let until = CheckInWords.day(end)

@@ -75,7 +75,9 @@ enum CheckInRepository {
         """
     }
 
-    /// Why a user paused, and until when.
+    /// Why a user paused, and until when; of a pause that begins earlier than it was noted (`StreakLedger.pause`), the dates.
+    ///
+    /// - Parameter now: `at` of the ledger's pause.
     static func addPause(
         _ user: UserID,
         from: CalendarDate,
@@ -87,12 +89,9 @@ enum CheckInRepository {
     ) async throws {
         _ = try await sql.execute(
             """
-            WITH longer AS (
-                UPDATE check_in_pause SET from_date = \(from), until_date = \(until)
-                WHERE user_id = \(user) AND from_date > \(from) AND from_date < \(until) RETURNING 1
-            )
             INSERT INTO check_in_pause (user_id, paused_at, from_date, until_date, reason, notes)
-            SELECT \(user), \(now), \(from), \(until), \(reason), \(notes) WHERE NOT EXISTS (SELECT FROM longer) ON CONFLICT DO NOTHING
+            VALUES (\(user), \(now), \(from), \(until), \(reason), \(notes))
+            ON CONFLICT (user_id, paused_at) DO UPDATE SET from_date = EXCLUDED.from_date, until_date = EXCLUDED.until_date
             """
         )
     }

@@ -141,7 +141,7 @@ struct LedgerEntries: Sendable {
     var returned: [StreakLedger.Recovery] = []
     var grants: [StreakLedger.FreezeGrant] = []
     var freezesByHand: [StreakLedger.ManualFreeze] = []
-    /// New ones, and those whose end was moved.
+    /// New ones, and those whose beginning or end was moved.
     var pauses: [StreakLedger.Pause] = []
     /// New ones, and those that were taken back.
     var protections: [StreakLedger.Protection] = []

@@ -16,10 +16,10 @@ extension StreakLedger {
         guard !pauses.contains(where: { $0.from <= from && from < $0.until }) else {
             throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This streak is already paused.")
         }
-        // It was received before one that was applied first, as by two devices around midnight, or travel shows an earlier date again: that
-        // one begins earlier, so that both orders come to the same (SD-5).
-        if let index = pauses.firstIndex(where: { from < $0.from && $0.from < until && $0.from < $0.until }) {
-            let end = min(max(until, pauses[index].until), from.advanced(by: longest))
+        // It was received before one that was applied first, as by two devices around midnight: that one begins earlier, so that the date of
+        // the first is paused in both orders (SD-5). The later end stays, which a device may have been shown.
+        if let index = pauses.firstIndex(where: { from < $0.from && $0.from <= until && $0.from < $0.until }) {
+            let end = max(until, pauses[index].until)
             return try late(receivedAt, policy, state) { ledger, _ in
                 (ledger.pauses[index].from, ledger.pauses[index].until) = (from, end)
             }
