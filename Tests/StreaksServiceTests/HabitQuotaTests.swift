@@ -249,6 +249,8 @@ import Testing
                 let fields = await world.fields { try await note(text, on: "1999-12-31") }
                 #expect(fields == ["date": "must be 2000-01-01 or later"])
             }
+            let long = SetDayNoteRequest(date: day("1999-12-31"), note: String(repeating: "x", count: 501))
+            #expect(handler.problems(of: long).map(\.field) == ["date", "note"])
             #expect(try await world.push([Push.note(1, "long ago", on: "0999-01-01")]).answers == ["VALIDATION_ERROR"])
             #expect(try await count("habit_day_note", world) == 1)
             #expect(try await count("habit_tombstone", world) == 0)

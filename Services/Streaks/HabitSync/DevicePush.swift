@@ -238,9 +238,10 @@ struct DevicePush {
         for index in read.map(\.index) {
             guard let answer = answers[index], answer.outcome == .refused else { continue }
             let change = sent[index]
-            let names = [change.entityID, change.habitID].map { $0.lowercased() }.filter { !$0.isEmpty }
-            if answer.isFinal, let other = names.compactMap({ homeless[$0] }).first { answers[index] = other }
-            if answers[index]?.isFinal == false { for name in names.prefix(1) { homeless[name] = answers[index] } }
+            let (own, habit) = (change.entityID.lowercased(), change.habitID.lowercased())
+            if answer.isFinal, let other = homeless[own] ?? homeless[habit] { answers[index] = other }
+            // A skip or a pause has no id of its own: nothing is about it.
+            if answers[index]?.isFinal == false, !own.isEmpty { homeless[own] = answers[index] }
         }
     }
 

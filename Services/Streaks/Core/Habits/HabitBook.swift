@@ -314,11 +314,15 @@ package struct HabitBook: Sendable {
         guard day <= date.today else {
             throw ServiceError(.invalidArgument, "DATE_IN_FUTURE", "This date has not begun.")
         }
-        // Without a first date one user could have a note on each date of two thousand years.
-        guard day >= HabitFileContext.earliest else {
-            throw ServiceError.validation(field: "date", "must be \(HabitFileContext.earliest) or later")
-        }
+        var check = FieldCheck()
+        Self.checkNoted(day, &check)
+        try check.finish()
         return try HabitText.text(text, field: "note", most: 500)
+    }
+
+    /// Without a first date one user could have a note on each date of two thousand years.
+    package static func checkNoted(_ day: CalendarDate, _ check: inout FieldCheck) {
+        check.require(day >= HabitFileContext.earliest, "date", "must be \(HabitFileContext.earliest) or later")
     }
 
     /// The same for several dates.

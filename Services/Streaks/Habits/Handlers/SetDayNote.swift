@@ -17,6 +17,11 @@ struct SetDayNote: MutationHandler {
     }
 
     func problems(of request: SetDayNoteRequest) -> [ServiceError.Detail] {
-        FieldCheck.problems { _ = try HabitText.text(request.note, field: "note", most: 500) }
+        FieldCheck.problems {
+            var check = FieldCheck()
+            if let date = request.date { HabitBook.checkNoted(date, &check) }
+            _ = try check.take { try HabitText.text(request.note, field: "note", most: 500) }
+            try check.finish()
+        }
     }
 }
