@@ -51,13 +51,16 @@ import Testing
         var busy: [RawConnection] = []
         for _ in 0..<2 {
             let connection = try RawConnection(port: gateway.port, from: "127.0.0.2")
-            // A body that has not arrived.
+            // A body that has not arrived: the head has been read when it is asked for.
             try await connection.send(
-                "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"text\":"
+                "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 21\r\n"
+                    + "Expect: 100-continue\r\n\r\n"
             )
+            #expect(try await connection.reply().status == 100)
+            try await connection.send("{\"text\":")
             busy.append(connection)
         }
-        try await eventually("both are accepted") { gateway.openConnections == 2 }
+        #expect(gateway.openConnections == 2)
         let more = try RawConnection(port: gateway.port, from: "127.0.0.2")
         try await more.send(Self.question)
         _ = try? await more.reply()
