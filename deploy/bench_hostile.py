@@ -158,8 +158,7 @@ def attacks(system, accounts):
         return json.dumps({"device_id": device, "schema_version": 1, "epoch": 0, "cursor": "", "changes": changes})
 
     def changes():
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return sync([{"change_id": str(uuid.uuid4()), "entity": "settings", "operation": "update", "changed_at": now, "fields": {}}
+        return sync([{"change_id": str(uuid.uuid4()), "entity": "settings", "operation": "update", "settings": {"theme": "dark"}}
                      for _ in range(1_000)])
 
     fresh = lambda: uuid.uuid4().hex
