@@ -31,9 +31,6 @@ struct CreatePost: MutationHandler {
             return try await posts.create(request, of: upload, by: user, context)
         }
         return try await uploads.use(request.photo ?? request.video, "photo") { _, incoming in
-            guard request.uploadID == nil else {
-                throw ServiceError.validation(field: "upload_id", "cannot be given together with a file")
-            }
             try await terms.requireAccepted(by: user, context)
             return try await posts.create(request, from: incoming, by: user, context)
         }
@@ -41,15 +38,13 @@ struct CreatePost: MutationHandler {
 
     /// What is wrong whatever the file is.
     func problems(of request: CreatePostRequest) -> [ServiceError.Detail] {
-        FieldCheck.problems {
-            var check = FieldCheck()
+        FieldCheck.problems { check in
             let hasFile = request.photo != nil || request.video != nil || request.uploadID != nil
             check.require(hasFile, "photo", "is required, or video, or upload_id")
             let isOne = request.uploadID == nil || (request.photo == nil && request.video == nil)
             check.require(isOne, "upload_id", "cannot be given together with a file")
             _ = try check.take { try PlaceText.caption(request.caption ?? "", field: "caption") }
             _ = try check.take { try Coordinate(latitude: request.latitude, longitude: request.longitude) }
-            try check.finish()
         }
     }
 }

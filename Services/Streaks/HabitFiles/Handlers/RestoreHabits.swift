@@ -23,11 +23,7 @@ struct RestoreHabits: MutationHandler {
     }
 
     func problems(of request: RestoreHabitsRequest) -> [ServiceError.Detail] {
-        FieldCheck.problems {
-            var check = FieldCheck()
-            check.require(request.file != nil, "file", "is required")
-            try check.finish()
-        }
+        FieldCheck.problems { check in check.require(request.file != nil, "file", "is required") }
     }
 
     private func replace(by request: RestoreHabitsRequest, of user: UserID, _ context: CallContext) async throws

@@ -17,11 +17,9 @@ struct SetDayNote: MutationHandler {
     }
 
     func problems(of request: SetDayNoteRequest) -> [ServiceError.Detail] {
-        FieldCheck.problems {
-            var check = FieldCheck()
+        FieldCheck.problems { check in
             if let date = request.date { HabitBook.checkNoted(date, &check) }
             _ = try check.take { try HabitText.text(request.note, field: "note", most: 500) }
-            try check.finish()
         }
     }
 }
