@@ -45,13 +45,17 @@ setup() {
             fail "the packages could not be installed (${missing[*]}); see .run/setup.log"
         }
     fi
-    # Of Prometheus the tests need one tool; its package would start a server.
-    if [[ $command != screenshot && " $* " == *" $browser "* && ! -x .run/prometheus/usr/bin/promtool ]] && ! command -v promtool >/dev/null; then
+    command -v swift >/dev/null || fail "swift is not installed: see https://swift.org/install (6.2 or newer)"
+}
+
+# setup_tests [PACKAGE ...]: the same with what tests need besides. Of Prometheus that is one tool; its package would start a server.
+setup_tests() {
+    setup "$browser" "$@"
+    if [[ ! -x .run/prometheus/usr/bin/promtool ]] && ! command -v promtool >/dev/null; then
         rm -rf .run/prometheus
         mkdir -p .run/prometheus
         (cd .run/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb) >&2
     fi
-    command -v swift >/dev/null || fail "swift is not installed: see https://swift.org/install (6.2 or newer)"
 }
 
 install_packages() {

@@ -98,15 +98,14 @@ memory_left() {
 
 # run_tests [--build-only] [--depth quick|full] [ARGUMENTS]
 run_tests() {
-    local status=0 depth=quick
+    local status=0 depth=quick further=()
     while [[ ${1:-} == --depth || ${1:-} == --depth=* ]]; do
         if [[ $1 == --depth ]]; then depth=${2:-} && shift $(($# > 1 ? 2 : 1)); else depth=${1#*=} && shift; fi
         [[ $depth == quick || $depth == full ]] || refuse "--depth must be quick or full, not “$depth”"
     done
-    local further=("$browser")
     # A bare Debian is made of it.
     if [[ $depth == full ]]; then further+=(debootstrap); fi
-    setup "${further[@]}"
+    setup_tests "${further[@]}"
     mkdir -p .run
     # Tests start `deploy/dev up`, which would bring it while others ask which version Debian's package has.
     (newest_zones)
