@@ -25,7 +25,12 @@ def number(name, default):
 
 
 def register(system, count, name="walker"):
-    """The tokens of new users. One connection a thread."""
+    """The tokens of new users."""
+    return [account["access_token"] for account in accounts(system, count, name)]
+
+
+def accounts(system, count, name):
+    """What new users are answered. One connection a thread."""
     local = threading.local()
 
     def one(n):
@@ -38,7 +43,7 @@ def register(system, count, name="walker"):
             reply = local.connection.getresponse()
             text = reply.read()
             if reply.status == 201:
-                return json.loads(text)["data"]["access_token"]
+                return json.loads(text)["data"]
             if reply.status not in (429, 503):
                 break
             # More at once than passwords are hashed at once.

@@ -19,7 +19,9 @@ tenth of it, undisturbed.
 
 BENCH_EVERY   seconds between two photos (2)
 """
-import concurrent.futures, http.client, json, os, selectors, socket, struct, subprocess, sys, threading, time, urllib.error, uuid, zlib
+import concurrent.futures, http.client, json, os, selectors, socket, struct, subprocess, threading, time, uuid, zlib
+
+from bench_check_ins import accounts
 
 EVERY = float(os.environ.get("BENCH_EVERY", "2"))
 MINUTES = float(os.environ.get("BENCH_MINUTES", "60"))
@@ -172,29 +174,12 @@ def attacks(system, accounts):
         "map": lambda: ("GET", "/api/posts/clusters?bbox=-180,-85,180,85&zoom=10"),
         "search": lambda: ("GET", "/api/friends/search?q=be"),
         "accounts": lambda: ("POST", "/api/auth/register", register(fresh())),
-        "guesses": lambda: ("POST", "/api/auth/login", json.dumps({"email": "hostile.0@example.com", "password": fresh()})),
+        "guesses": lambda: ("POST", "/api/auth/login", json.dumps({"email": "bench.hostile0@example.com", "password": fresh()})),
     }
     without = {"accounts", "guesses"}
     made = [Attack(name, Client(system, f"127.0.2.{place + 1}", None if name in without else accounts.pop()), make)
             for place, (name, make) in enumerate(kinds.items())]
     return made + [Connections(system.port, "127.0.2.100")]
-
-
-def register(system, names):
-    """Their accounts, with both tokens."""
-    def one(name):
-        body = {"email": f"{name}@example.com", "password": "bench password", "username": name, "time_zone": "UTC"}
-        for _ in range(400):
-            try:
-                return system.call("POST", "/api/auth/register", body)
-            except urllib.error.HTTPError as error:
-                if error.code not in (429, 503):
-                    raise
-                time.sleep(0.1)
-        sys.exit(f"{name} could not be registered")
-
-    with concurrent.futures.ThreadPoolExecutor(4) as threads:
-        return list(threads.map(one, names))
 
 
 def befriend(system, accounts):
@@ -260,9 +245,9 @@ def hostile(make_system, binaries):
     quiet, busy = max(20, int(MINUTES * 6 / EVERY)) // 2 * 2, max(20, int(MINUTES * 60 / EVERY)) // 2 * 2
     system = make_system()
     try:
-        accounts = register(system, [f"poster.{number}" for number in range(quiet + busy)])
-        befriend(system, accounts)
-        enemies = register(system, [f"hostile.{number}" for number in range(8)])
+        people = accounts(system, quiet + busy, "poster")
+        befriend(system, people)
+        enemies = accounts(system, 8, "hostile")
         for account in enemies:
             system.call("POST", "/api/users/me/terms", {"version": "2026-01"}, account["access_token"])
         file = f"{system.folder}/snap.jpg"
@@ -271,14 +256,14 @@ def hostile(make_system, binaries):
         system.bcrypt_cost = 12
         system.restart(LIMITS)
         print(f"\n{quiet} people undisturbed, then {busy} beside ten kinds of expensive requests; one photo every {EVERY} s")
-        show("undisturbed", *snaps(system, accounts[:quiet], photo))
+        show("undisturbed", *snaps(system, people[:quiet], photo))
         ended = threading.Event()
         watcher = threading.Thread(target=watch, args=(system, ended), daemon=True)
         watcher.start()
         running = attacks(system, enemies)
         for attack in running:
             attack.start()
-        show("beside them", *snaps(system, accounts[quiet:], photo))
+        show("beside them", *snaps(system, people[quiet:], photo))
         for attack in running:
             attack.ended.set()
         ended.set()
