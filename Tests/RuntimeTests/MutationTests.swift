@@ -202,6 +202,30 @@ struct MutationTests {
         }
     }
 
+    @Test func `of which only the request is kept runs again for a repeat, and for no other request`() async throws {
+        try await withFixture { fixture in
+            @Sendable func run(_ text: String, twice: Bool = false) async throws -> Note {
+                try await fixture.mutations.once(context("k"), Note(text), keeping: .request) { work in
+                    _ = try await work.sql.execute("INSERT INTO effects VALUES (\(text))")
+                    if twice { _ = try await run(text) }
+                    return Note("reply")
+                }.reply
+            }
+            for count in 1...3 {
+                #expect(try await run("a") == Note("reply"))
+                #expect(try await effects(fixture) == count)
+            }
+            let error = await #expect(throws: ServiceError.self) { _ = try await run("b") }
+            #expect(error?.reason == "IDEMPOTENCY_KEY_REUSED")
+            #expect(try await effects(fixture) == 3)
+            #expect(try await fixture.database.query("SELECT 1 FROM stored_reply WHERE reply IS NULL").count == 1)
+            // While it is being worked on no other sending of it is.
+            let second = await #expect(throws: ServiceError.self) { _ = try await run("a", twice: true) }
+            #expect(second?.reason == "REQUEST_IN_PROGRESS")
+            #expect(try await effects(fixture) == 3)
+        }
+    }
+
     @Test func `is the caller's own, and without a key it happens each time`() async throws {
         try await withFixture { fixture in
             let first = try await change(fixture, context("k", user: 1), "a")

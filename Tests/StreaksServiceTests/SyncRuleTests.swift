@@ -55,16 +55,26 @@ import Testing
         }
     }
 
-    @Test func `a request that only reads leaves no reply behind, one with changes does`() async throws {
+    @Test func `no reply is kept: of a request with changes that it came, of one that only reads nothing`() async throws {
         try await withHabits { world in
             var context = world.context
             let handler = Sync(habits: world.habits, mutations: world.mutations)
             for (key, changes) in [("pull-1", []), ("push-1", [Push.habit(1, 1, "Read")]), ("pull-2", [])] {
                 context.idempotencyKey = key
                 let request = SyncRequest(deviceID: "\(HabitID(high: 0xD0, low: 1))", schemaVersion: 1, changes: changes)
-                for _ in 0..<2 { _ = try await handler.handle(request, context) }
+                for isRepeated in [false, true] {
+                    let results = try await handler.handle(request, context).reply.results
+                    #expect(results.allSatisfy { $0.outcome == .applied && $0.repeated == isRepeated })
+                    #expect(results.count == changes.count)
+                }
             }
-            #expect(try await world.database.query("SELECT 1 FROM stored_reply").count == 1)
+            context.idempotencyKey = "push-1"
+            let device = "\(HabitID(high: 0xD0, low: 1))"
+            let other = SyncRequest(deviceID: device, schemaVersion: 1, changes: [Push.habit(2, 2, "Walk")])
+            let refusal = await #expect(throws: ServiceError.self) { _ = try await handler.handle(other, context) }
+            #expect(refusal?.reason == "IDEMPOTENCY_KEY_REUSED")
+            let kept = try await world.database.query("SELECT reply IS NULL FROM stored_reply")
+            #expect(try kept.map { try $0.decode(as: Bool.self) } == [true])
         }
     }
 

@@ -10,6 +10,17 @@ public import Wire
 /// same body gets the stored reply, with another body it is refused, and a crash between commit and reply changes nothing for the retry.
 /// A refusal is not stored, because its transaction is rolled back.
 public struct Mutations: Sendable {
+    /// What is stored of a request with a key, for its repeats.
+    public enum Kept: Sendable {
+        /// Its reply, which every repeat gets.
+        case reply
+        /// That it came: a repeat runs again, another request with the key is refused. For a change that knows by itself what it has done
+        /// already, and whose replies would take much space.
+        case request
+        /// Nothing: for a request that only reads.
+        case nothing
+    }
+
     /// Units of work without a stored reply, for requests that are idempotent by themselves.
     public let work: UnitOfWorkFactory
     private let database: Database
@@ -100,8 +111,7 @@ public struct Mutations: Sendable {
     ///
     /// - Parameters:
     ///   - request: what the repeat must equal.
-    ///   - keepsReply: false for a request that only reads, or is the same when it is done again: a repeat runs `body` anew, and no reply of it
-    ///     takes space.
+    ///   - kept: what is stored for repeats.
     ///   - body: the change; it may run more than once and must have no effect but through its unit of work.
     /// - Returns: the reply of `body`, or the one it gave the first time.
     /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body, and whatever `body` throws.
@@ -109,13 +119,17 @@ public struct Mutations: Sendable {
         _ context: CallContext,
         _ request: Request,
         isolation: Isolation = .readCommitted,
-        keepsReply: Bool = true,
+        keeping kept: Kept = .reply,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
     ) async throws -> Once<Reply> {
-        guard keepsReply, let stored = try StoredReply(context, request) else {
+        guard kept != .nothing, let stored = try StoredReply(context, request) else {
             return Once(try await work.run(context, isolation: isolation, body))
         }
-        return Once(try await answer(context, stored, isWhole: true, isolation) { .success(try await body($0)) }.reply())
+        return Once(
+            try await answer(context, stored, isWhole: true, isolation, keeping: kept, loading: { _, _ in }) { work, _ in
+                .success(try await body(work))
+            }.reply()
+        )
     }
 
     /// The same for a change of which statements are known beforehand: they are sent with the claim of the key, in one round trip.
@@ -249,6 +263,7 @@ public struct Mutations: Sendable {
         isWhole: Bool,
         _ isolation: Isolation,
         _ owner: String? = nil,
+        keeping kept: Kept = .reply,
         loading load: @escaping @Sendable (UnitOfWork, KeyCondition) throws -> Loaded,
         _ body: @escaping @Sendable (UnitOfWork, Loaded) async throws -> Result<Reply, ServiceError>
     ) async throws -> StoredAnswer {
@@ -261,7 +276,11 @@ public struct Mutations: Sendable {
             case .success(let reply): answer = StoredAnswer(bytes: try reply.serialized(), isWhole: isWhole)
             case .failure(let refusal): answer = try StoredAnswer(refusal: refusal)
             }
-            try stored.store(answer, at: work.now, work.sql)
+            if kept == .reply {
+                try stored.store(answer, at: work.now, work.sql)
+            } else {
+                try stored.storeRequest(at: work.now, work.sql)
+            }
             return answer
         }
         do {

@@ -158,24 +158,25 @@ struct StoredReply: Sendable {
 
     /// What came of a claim.
     ///
-    /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
+    /// - Returns: the answer stored by an earlier transaction; nil when this is the first, or the request is to be done again.
     /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
     ///   request whose process is frozen; callers ask again instead.
     func known(_ claim: Claim, at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
         let isHeld = try await claim.lock.rows().first?.decode(as: Bool.self) ?? false
         let found = try await stored(claim.row.rows())
-        if let found, found.expiry > now { return try checked(found) }
-        guard isHeld else { return try checked(try await stored(sql.query(row("AND expires_at > \(now)")))) }
+        if let found, found.expiry > now { return try checked(found, isHeld: isHeld) }
+        guard isHeld else { return try checked(try await stored(sql.query(row("AND expires_at > \(now)"))), isHeld: false) }
         // One that has expired is as good as none, purged or not.
         if found != nil { try sql.enqueue("DELETE FROM stored_reply WHERE \(isThis) AND expires_at <= \(now)") }
         return nil
     }
 
     /// - Throws: `REQUEST_IN_PROGRESS` when there is none yet, and what the same key with another request is refused with.
-    private func checked(_ known: Found?) throws -> StoredAnswer {
-        guard let known, let answer = known.answer else { throw ServiceError.requestInProgress }
+    private func checked(_ known: Found?, isHeld: Bool) throws -> StoredAnswer? {
+        guard let known else { throw ServiceError.requestInProgress }
         guard known.requestHash == requestHash else { throw reused }
-        return answer
+        guard known.answer != nil || isHeld else { throw ServiceError.requestInProgress }
+        return known.answer
     }
 
     private static func number(_ bytes: some Sequence<UInt8>) -> Int32 {
@@ -185,7 +186,7 @@ struct StoredReply: Sendable {
     /// The whole answer of an earlier transaction, if there is one.
     func known(at now: Instant, _ sql: some QueryExecutor) async throws -> StoredAnswer? {
         let found = try await stored(sql.lookup(row("AND is_whole AND expires_at > \(now)")))
-        return found?.answer == nil ? nil : try checked(found)
+        return found?.answer == nil ? nil : try checked(found, isHeld: false)
     }
 
     /// Stores the answer of this transaction, with its commit, which fails with `isAnsweredMeanwhile` where there is one already: one that a
@@ -198,6 +199,16 @@ struct StoredReply: Sendable {
             FROM \(rows: .of([caller]), .of([user]), .of([method]), .of([keyHash]), .of([requestHash]), .of([try sealed(answer.bytes)]),
                 .of([answer.isWhole]), .of([answer.isRefusal]), .of([now + life]))
                 AS new (caller, user_id, method, key_hash, request_hash, reply, is_whole, is_refusal, expires_at)
+            """
+        )
+    }
+
+    /// Stores that the request came, unless that is known: it has no answer but its own when it is done again.
+    func storeRequest(at now: Instant, _ sql: Transaction) throws {
+        try sql.enqueue(
+            """
+            INSERT INTO stored_reply (caller, user_id, method, key_hash, request_hash, expires_at)
+            VALUES (\(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life)) ON CONFLICT DO NOTHING
             """
         )
     }
@@ -220,7 +231,7 @@ struct StoredReply: Sendable {
     /// What is stored.
     private struct Found {
         let requestHash: [UInt8]
-        /// nil: not yet.
+        /// nil: the request is done again.
         let answer: StoredAnswer?
         let expiry: Instant
     }

@@ -6,7 +6,8 @@ extension Streaks {
     /// The methods of `HabitSync` as values: for ``StreakSnap/call(_:_:options:)`` and ``OfflineQueue``.
     public enum HabitSyncEndpoints {
         /// Pushes a device's changes and pulls what is new since its cursor, in one transaction. Each change has an answer of its own: one that is
-        /// refused leaves the others alone. Safe to repeat: a change that was answered before gets the same answer and has no other effect.
+        /// refused leaves the others alone. Safe to repeat, with or without an Idempotency-Key: a change that was answered before gets the same answer,
+        /// with `repeated`, and has no other effect; what is pulled is what is new then.
         /// Refused as a whole, with nothing changed: SYNC_SCHEMA_UNSUPPORTED for a schema version that the server does not know, and RESYNC_REQUIRED
         /// for changes of an earlier epoch (a restore or clearing has replaced everything): pull from the start, without changes and cursor, then
         /// send the queue again in the new epoch. The other reasons are answers to single changes.

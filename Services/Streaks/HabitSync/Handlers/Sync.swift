@@ -21,8 +21,9 @@ struct Sync: MutationHandler {
         return try await habits.knowing(user, context) {
             // A pull reads several tables: all as they were at one moment. What pushes locks the account instead.
             let isolation = request.changes.isEmpty ? Isolation.repeatableRead : .readCommitted
-            return try await mutations.once(context, request, isolation: isolation, keepsReply: !request.changes.isEmpty) {
-                work in
+            // What a change came to is kept by its own id (HA-7), so that a repeat need not find the whole reply.
+            let kept = request.changes.isEmpty ? Mutations.Kept.nothing : .request
+            return try await mutations.once(context, request, isolation: isolation, keeping: kept) { work in
                 let visit = DeviceVisit(habits: habits, user: user, device: device, request: request, page: page, work: work)
                 return try await visit.reply(date)
             }
