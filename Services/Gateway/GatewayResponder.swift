@@ -280,7 +280,7 @@ final class GatewayResponder: Sendable {
         guard reading.mayHideProblems else { return reading }
         var reading = reading
         let context = context.child(timeout: Self.longestQuestion)
-        reading.add(await bus.problems(subject: route.subject, body: reading.message, context: context))
+        await reading.add { await bus.problems(subject: route.subject, body: $0, context: context) }
         return reading
     }
 

@@ -153,6 +153,9 @@ struct BadInputTests {
             ($0.method, $0.isSignedIn, $0.fields) = ("PUT", true, ["action"])
             $0.path = "/api/friends/01900000-0000-7000-8000-000000000000/respond"
         },
+        Case("a flag that is none, in place of a list", "{\"all\":\"yes\"}") {
+            ($0.method, $0.path, $0.isSignedIn, $0.fields) = ("PUT", "/api/notifications/read", true, ["all"])
+        },
         Case("two of a oneof", "{\"user_id\":\"01900000-0000-7000-8000-000000000000\",\"username\":\"ann\"}") {
             ($0.path, $0.isSignedIn) = ("/api/friends/request", true)
         },

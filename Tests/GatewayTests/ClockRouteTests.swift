@@ -38,6 +38,12 @@ struct ClockRouteTests {
         }
     }
 
+    @Test func `a field that there is none of is named with the one that was meant, beside what else is wrong`() {
+        let error = #expect(throws: ServiceError.self) { try move("{\"advance_second\":90,\"set\":5}") }
+        #expect(error?.details.map(\.field) == ["advance_second", "set"])
+        #expect(error?.details.first?.message == "is not a known field: did you mean advance_seconds?")
+    }
+
     @Test(arguments: ["{\"advance_seconds\":-1}", "{\"advance_seconds\":0.5}", "{\"set\":\"tomorrow\"}"])
     func `a refusal says how far the clock can be moved`(json: String) {
         let error = #expect(throws: ServiceError.self) { try move(json) }

@@ -25,13 +25,13 @@ struct ReadingTests {
         #expect(throws: ServiceError.validation(reading.problems)) { try reading.request() }
     }
 
-    @Test func `what else is wrong is added, nothing that a stand-in may have caused`() throws {
+    @Test func `what else is wrong is added, nothing that a stand-in may have caused`() async throws {
         var reading = try read(#"{"ints":[1,"x"],"counts":{"a":"x"},"a_child":{"a_bool":5}}"#)
         let found = [
             "", "ints", "ints[0]", "ints[1]", "ints[10]", "counts", "counts[a]", "counts[b]", "a_child", "a_child.a_bool",
             "a_child.a_string", "a_child.a_bool.deeper", "a_childish", "name",
         ]
-        reading.add(found.map { ServiceError.Detail(field: $0, message: "is required") })
+        await reading.add { _ in found.map { ServiceError.Detail(field: $0, message: "is required") } }
         #expect(
             reading.problems.map(\.field) == [
                 "ints[1]", #"counts["a"]"#, "a_child.a_bool", "ints[0]", "ints[10]", "counts[b]", "a_child.a_string",
@@ -41,17 +41,39 @@ struct ReadingTests {
         )
     }
 
-    @Test func `a name that is none hides nothing, and what a form was refused for comes first`() throws {
+    @Test func `a name that is none hides nothing, and what a form was refused for comes first`() async throws {
         var reading = try read(#"{"":5,"an_int32":"x"}"#)
         #expect(reading.problems.map(\.field) == ["", "an_int32"])
         reading.begin(with: [.init(field: "part", message: "must come once")])
-        reading.add([.init(field: "", message: "is wrong"), .init(field: "name", message: "is required")])
+        await reading.add { _ in [.init(field: "", message: "is wrong"), .init(field: "name", message: "is required")] }
         #expect(reading.problems.map(\.field) == ["part", "", "an_int32", "name"])
     }
 
-    @Test func `there are at most 50 entries`() throws {
+    @Test func `other numbers stand in a second message, and only what is wrong with both is added`() async throws {
+        var reading = try read(#"{"an_int32":"x","a_bool":"yes","maybe_int":[],"a_string":"y"}"#)
+        var asked: [String] = []
+        await reading.add { message in
+            asked.append(message.hex)
+            let depends = asked.count == 1 ? "name" : "number"
+            return [.init(field: depends, message: "is required"), .init(field: "a_string", message: "is too short")]
+        }
+        #expect(asked == ["980100720179", "18016801980103720179"])
+        #expect(reading.problems.map(\.field) == ["an_int32", "a_bool", "maybe_int", "a_string"])
+    }
+
+    @Test func `where nothing is added nothing is asked twice`() async throws {
+        var reading = try read(#"{"an_int32":"x"}"#)
+        var asked = 0
+        await reading.add { _ in
+            asked += 1
+            return [.init(field: "an_int32", message: "must be positive")]
+        }
+        #expect(asked == 1 && reading.problems.map(\.field) == ["an_int32"])
+    }
+
+    @Test func `there are at most 50 entries`() async throws {
         var reading = try read(#"{"ints":["a","b"]}"#)
-        reading.add((0..<100).map { ServiceError.Detail(field: "strings[\($0)]", message: "is required") })
+        await reading.add { _ in (0..<100).map { ServiceError.Detail(field: "strings[\($0)]", message: "is required") } }
         #expect(reading.problems.count == 50 && !reading.mayHideProblems)
         let full = try read(#"{"ints":["# + Array(repeating: #""x""#, count: 60).joined(separator: ",") + "]}")
         #expect(full.problems.count == 50 && !full.mayHideProblems)

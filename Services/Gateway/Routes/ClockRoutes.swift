@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import Kernel
 internal import Runtime
+internal import Transcoding
 
 /// `GET/POST /api/dev/clock` (PF-7): exists only when the development clock is on.
 struct ClockRoutes: Sendable {
@@ -32,9 +33,18 @@ struct ClockRoutes: Sendable {
     private static let setRange = "must be an RFC 3339 time, not behind the present and not after \(DevelopmentClock.latest)"
 
     private struct Change: Decodable {
-        enum CodingKeys: String, CodingKey {
+        enum CodingKeys: String, CodingKey, CaseIterable {
             case advance_seconds
             case set
+        }
+
+        /// A member of any name.
+        private struct AnyKey: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
         }
 
         let advanceSeconds: Int64?
@@ -42,7 +52,12 @@ struct ClockRoutes: Sendable {
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
+            let names = CodingKeys.allCases.map(\.rawValue)
+            let unknown = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).filter { !names.contains($0) }
             var check = FieldCheck()
+            for name in unknown.sorted().prefix(10) {
+                check.require(false, String(name.prefix(100)), NearName.problemOrAll("is not a known field", name, among: names))
+            }
             let advanceSeconds: Int64?? = try check.take { try Self.value(.advance_seconds, advanceRange, members) }
             let set: String?? = try check.take { try Self.value(.set, setRange, members) }
             if let seconds = advanceSeconds ?? nil {

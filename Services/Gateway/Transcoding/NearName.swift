@@ -1,5 +1,5 @@
 /// Finds what was probably meant by a name that does not exist, so that an error says what to do.
-enum NearName {
+package enum NearName {
     /// Longer names are not compared: the time that a wrong request takes is bounded.
     private static let longest = 40
 
@@ -11,7 +11,7 @@ enum NearName {
     }
 
     /// The same, and all names where none is near and there are few.
-    static func problemOrAll(_ problem: String, _ name: String, among names: [String]) -> String {
+    package static func problemOrAll(_ problem: String, _ name: String, among names: [String]) -> String {
         let said = Self.problem(problem, name, among: names)
         return said == problem && (1...fewNames).contains(names.count)
             ? "\(problem): this takes \(names.joined(separator: ", "))" : said

@@ -30,11 +30,11 @@ struct RequestEncoder: ~Copyable {
         case key(Int, Int)
     }
 
-    init(tables: SchemaTables, body: UnsafeBufferPointer<UInt8>) {
+    init(tables: SchemaTables, body: UnsafeBufferPointer<UInt8>, standIns: ValueWriter.StandIns = .zeros) {
         self.tables = tables
         // The scanner never reads when the count is 0, so any pointer does for an empty body.
         self.scanner = JSONScanner(base: body.baseAddress ?? tables.pool, count: body.count)
-        self.values = ValueWriter(tables: tables, capacity: body.count + 64)
+        self.values = ValueWriter(tables: tables, capacity: body.count + 64, standIns: standIns)
         self.path = .allocate(capacity: 2 * JSONScanner.maximumDepth + 8)
         seen.reserveCapacity(16)
     }

@@ -107,19 +107,31 @@ public struct RequestTranscoder: Sendable {
     /// - Throws: `VALIDATION_ERROR` for what cannot be read at all.
     public func read(body: [UInt8], path: PathValues = .none, query: String = "") throws(ServiceError) -> RequestReading {
         try body.withUnsafeBufferPointerTyped { (buffer) throws(ServiceError) in
-            try read(body: buffer, path: path, query: query)
+            try Self.twice { (standIns) throws(ServiceError) in
+                try read(body: buffer, path: path, query: query, standIns)
+            }
         }
+    }
+
+    /// Reads a request once more with other stand-ins, when there are any.
+    private static func twice(_ read: (ValueWriter.StandIns) throws(ServiceError) -> RequestReading) throws(ServiceError)
+        -> RequestReading
+    {
+        var reading = try read(.zeros)
+        if reading.mayHideProblems { reading.other = try read(.different(1)).message }
+        return reading
     }
 
     private func read(
         body: UnsafeBufferPointer<UInt8>,
         path: PathValues,
-        query: String
+        query: String,
+        _ standIns: ValueWriter.StandIns
     ) throws(ServiceError) -> RequestReading {
         guard body.count <= Self.maximumBodyBytes else {
             throw .validation(field: "", "The body is larger than \(Self.maximumBodyBytes) bytes.")
         }
-        var encoder = RequestEncoder(tables: schema.tables, body: body)
+        var encoder = RequestEncoder(tables: schema.tables, body: body, standIns: standIns)
         switch self.body {
         case .message: encoder.root(message: message, taken: takenFields)
         case .field(let index): encoder.root(field: index)
@@ -193,7 +205,18 @@ public struct RequestTranscoder: Sendable {
         guard form.count <= QueryText.maximumCount else {
             throw .validation(field: "", "The form has more than \(QueryText.maximumCount) fields.")
         }
-        var encoder = RequestEncoder(tables: schema.tables, body: UnsafeBufferPointer(start: nil, count: 0))
+        return try Self.twice { (standIns) throws(ServiceError) in read(form, blob, upload, path, standIns) }
+    }
+
+    private func read(
+        _ form: [(name: String, value: [UInt8])],
+        _ blob: BlobReference?,
+        _ upload: Int,
+        _ path: PathValues,
+        _ standIns: ValueWriter.StandIns
+    ) -> RequestReading {
+        let nothing = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        var encoder = RequestEncoder(tables: schema.tables, body: nothing, standIns: standIns)
         var fields = pathFields(path)
         for (name, value) in form {
             switch formField(name) {

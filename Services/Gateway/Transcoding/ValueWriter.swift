@@ -2,10 +2,21 @@
 struct ValueWriter: ~Copyable {
     let tables: SchemaTables
     var out: ByteWriter
+    private var standIns: StandIns
 
-    init(tables: SchemaTables, capacity: Int) {
+    init(tables: SchemaTables, capacity: Int, standIns: StandIns = .zeros) {
         self.tables = tables
         self.out = ByteWriter(capacity: capacity)
+        self.standIns = standIns
+    }
+
+    /// What keeps the places of numbers and booleans that cannot be read. What is wrong with a request whichever stand there does not depend on
+    /// them.
+    enum StandIns {
+        /// 0 and false.
+        case zeros
+        /// Numbers that differ, from this one on, and true.
+        case different(Int)
     }
 
     /// How a value is put down.
@@ -36,18 +47,24 @@ struct ValueWriter: ~Copyable {
         if let base = bytes.baseAddress { out.append(base, bytes.count) }
     }
 
-    /// What keeps the place of a value that cannot be read: a text that is no id or date, an instant that is none, zero. So the service knows
-    /// that something was sent, and of an id or instant that it could not be read.
+    /// What keeps the place of a value that cannot be read: a text that is no id or date, an instant that is none, or what `StandIns` says. So the
+    /// service knows that something was sent, and of an id or instant that it could not be read.
     mutating func standIn(_ field: FieldTable, _ mode: Mode) {
         switch field.kind {
         case .string, .bytes: standIn(field, [UInt8(ascii: "?")], mode)
         // 1,000,000,000 nanoseconds.
         case .timestamp: standIn(field, [0x10, 0x80, 0x94, 0xEB, 0xDC, 0x03], mode)
         case .message: standIn(field, [], mode)
-        case .bool, .enumeration: bool(field, false, mode)
-        case .double, .float: _ = floating(field, 0, mode)
-        default: _ = integer(field, negative: false, magnitude: 0, mode)
+        case .bool, .enumeration: bool(field, nextStandIn() > 0, mode)
+        case .double, .float: _ = floating(field, Double(nextStandIn()), mode)
+        default: _ = integer(field, negative: false, magnitude: UInt64(nextStandIn()), mode)
         }
+    }
+
+    private mutating func nextStandIn() -> Int {
+        guard case .different(let next) = standIns else { return 0 }
+        standIns = .different(next + 1)
+        return next
     }
 
     private mutating func standIn(_ field: FieldTable, _ bytes: [UInt8], _ mode: Mode) {
