@@ -25,9 +25,9 @@ from bench_check_ins import accounts
 
 EVERY = float(os.environ.get("BENCH_EVERY", "2"))
 MINUTES = float(os.environ.get("BENCH_MINUTES", "60"))
-# Of a real installation, which deploy/dev and benchmarks loosen.
+# Of a real installation, which deploy/dev and benchmarks loosen; and a quota of files that is met within the run.
 LIMITS = {"STREAKSNAP_HTTP_USER_RATE": "20", "STREAKSNAP_HTTP_ADDRESS_RATE": "200", "STREAKSNAP_AUTH_ADDRESS_REGISTRATIONS": "30",
-          "STREAKSNAP_AUTH_REGISTRATIONS": "1000"}
+          "STREAKSNAP_AUTH_REGISTRATIONS": "1000", "STREAKSNAP_QUOTAS": "place_post.file_bytes=500"}
 
 
 def form(fields, name, file, kind):

@@ -133,7 +133,7 @@ private struct OneHabit: Caller {
         }
     }
 
-    private func withPhotos(_ body: (PhotoWorld, [[UInt8]]) async throws -> Void) async throws {
+    private func withPhotos(quotas: Quotas = Quotas(), _ body: (PhotoWorld, [[UInt8]]) async throws -> Void) async throws {
         let pictures = try Self.photos.get()
         try await mediaTemplate.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
             let folder = FileManager.default.temporaryDirectory.appending(path: "habit-photos-\(UUID())")
@@ -150,6 +150,7 @@ private struct OneHabit: Caller {
                 habits: HabitsClient(OneHabit(user: Self.user, dates: dates)),
                 blobs: blobs,
                 images: ImageProcessor(queueLimit: 100, logger: logger),
+                quotas: quotas,
                 links: try MediaLinks(secret: "a media signing key for tests of habit photos", base: ""),
                 clock: clock,
                 ids: ids,
@@ -186,6 +187,26 @@ private struct OneHabit: Caller {
             let emitted = try await world.emitted()
             #expect(emitted.map(\.photoID) == [first.id, second.id, other.id])
             #expect(emitted.map(\.version) == emitted.map(\.version).sorted() && Set(emitted.map(\.version)).count == 3)
+        }
+    }
+
+    @Test func `what photos take has a quota, which refuses another date and no other photo of the same`() async throws {
+        try await withPhotos(quotas: Quotas(["habit_photo.file_bytes": 2])) { world, pictures in
+            let yesterday = world.today.advanced(by: -1)
+            let first = try await world.set(pictures[0], key: "one")
+            var stored: Int64 = 0
+            for key in try await world.left() { stored += try await world.blobs.info(of: try BlobKey(key))?.size ?? 0 }
+            let noted: Query = "SELECT sum(file_bytes)::bigint FROM habit_photo WHERE state = 1"
+            #expect(try await world.database.query(noted).first?.get(at: 0) == stored && stored > 0)
+            try await world.database.execute("UPDATE habit_photo SET file_bytes = 1000000")
+            await world.expect("QUOTA_EXCEEDED") { _ = try await world.set(pictures[0], on: yesterday) }
+            #expect(try await world.left() == world.files(first))
+            let second = try await world.set(pictures[1])
+            #expect(try await world.set(pictures[0], key: "one") == first, "the answer of a repeat stays")
+            #expect(try await world.left() == world.files(second))
+            try await world.delete()
+            #expect(try await world.left() == [])
+            _ = try await world.set(pictures[0], on: yesterday)
         }
     }
 

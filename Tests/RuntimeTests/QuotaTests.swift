@@ -92,6 +92,23 @@ struct QuotaTests {
         }
     }
 
+    @Test func `megabytes are the sum of a column, whatever the number of rows`() async throws {
+        try await withLetters { fixture in
+            try await fixture.database.execute("ALTER TABLE letter ADD COLUMN weight bigint NOT NULL DEFAULT 0")
+            let weights = Quota("letter", of: "author", megabytes: 10, in: "weight", what: "MB of ink", remedy: "Delete some.")
+            let quotas = Quotas(["letter.weight": 8, "letter": 1])
+            try await write(1...40, by: ann, fixture.database)
+            #expect(try await quotas.room(for: 99, in: weights, of: ann, fixture.database) == 8)
+            try await fixture.database.execute("UPDATE letter SET weight = 150000")
+            #expect(try await quotas.room(for: 99, in: weights, of: ann, fixture.database) == 2)
+            #expect(try await quotas.room(for: 99, in: weights, of: ben, fixture.database) == 8)
+            let error = await #expect(throws: ServiceError.self) {
+                try await quotas.require(3, in: weights, of: ann, fixture.database)
+            }
+            #expect(error?.message == "You have 8 MB of ink, as many as one account can have. Delete some.")
+        }
+    }
+
     private func quotas(_ text: String, of tables: Set<String>) throws -> Quotas {
         try Quotas(Settings(values: ["quotas": text], declared: ServiceSettings.all), of: tables)
     }
@@ -137,6 +154,8 @@ struct QuotaTests {
             try await fixture.database.execute("CREATE INDEX ON letter (author)")
             let large = Quota("letter", of: "author", rows: 2_000_000, rowBytes: 1_000, what: "", remedy: "")
             #expect(try await problems(large) == ["letter may have too many bytes of one user"])
+            let weights = Quota("letter", of: "author", megabytes: 10, in: "number", what: "", remedy: "")
+            #expect(try await problems(weights) == ["letter.number has a quota and is no bigint"])
         }
     }
 

@@ -21,6 +21,7 @@ struct HabitPhotos: Sendable {
     let habits: HabitsClient
     let blobs: any BlobStore
     let images: ImageProcessor
+    let quotas: Quotas
     let links: MediaLinks
     let clock: any Clock
     let ids: any IDSource
@@ -37,7 +38,7 @@ struct HabitPhotos: Sendable {
     /// Makes the renditions of an upload and shows them in place of what the date has shown.
     ///
     /// - Parameter read: the bytes of the upload.
-    /// - Throws: `HABIT_NOT_FOUND`, `COMPLETION_NOT_FOUND`, and as `ImageProcessor.renditions`.
+    /// - Throws: `HABIT_NOT_FOUND`, `COMPLETION_NOT_FOUND`, `QUOTA_EXCEEDED`, and as `ImageProcessor.renditions`.
     func set(
         _ request: SetHabitPhotoRequest,
         on day: HabitDay,
@@ -47,13 +48,17 @@ struct HabitPhotos: Sendable {
         let same = request.withoutKeys(of: \.photo)
         try await requireCompletion(on: day, context)
         let sha256 = request.photo?.sha256 ?? ""
-        if let shown = try await repository.shown(on: day), shown.sha256 == sha256, !sha256.isEmpty {
+        let shown = try await repository.shown(on: day)
+        if let shown, shown.sha256 == sha256, !sha256.isEmpty {
             let view = try view(shown)
             return try await mutations.once(context, same) { _ in view }
         }
+        // What replaces another is always taken.
+        if shown == nil { try await quotas.require(2, in: .habitPhotos, of: day.user, repository.database) }
         let made = try await images.renditions(of: try await read(), for: WorkShare(of: day.user))
         var photo = StoredPhoto(id: ids.make(), day: day, sha256: sha256, createdAt: clock.now())
         (photo.width, photo.height) = (Int32(clamping: made.width), Int32(clamping: made.height))
+        photo.fileBytes = Int64(made.display.count + made.thumbnail.count)
         try await repository.begin(photo, deadline: SystemClock.now() + Self.timeout)
         do {
             _ = try await blobs.put(try photo.display, made.display)

@@ -12,7 +12,10 @@ package enum HabitPhotosFeature {
         migrations: [
             MigrationSet(
                 "habit_photos",
-                [Migration(version: 1, name: "habit_photos", sql: PackageResources.V0001_habit_photos_sql)]
+                [
+                    Migration(version: 1, name: "habit_photos", sql: PackageResources.V0001_habit_photos_sql),
+                    Migration(version: 2, name: "file bytes", sql: PackageResources.V0002_file_bytes_sql),
+                ]
             )
         ],
         personalData: [.habitPhotos]
@@ -25,6 +28,7 @@ package enum HabitPhotosFeature {
             habits: HabitsClient(environment.bus),
             blobs: core.blobs,
             images: core.images,
+            quotas: environment.quotas,
             links: core.links,
             clock: environment.clock,
             ids: environment.ids,

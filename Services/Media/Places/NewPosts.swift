@@ -40,7 +40,11 @@ struct NewPosts: Sendable {
     {
         let same = request.withoutKeys(of: \.photo, \.video)
         let draft = try PostDraft(request, id: request.postID ?? ids.make(), user: user, receivedAt: clock.now())
-        let source = PostSource(key: incoming, kind: request.video == nil ? .photo : .video)
+        let source = PostSource(
+            key: incoming,
+            kind: request.video == nil ? .photo : .video,
+            size: Int64(clamping: (request.photo ?? request.video)?.size ?? 0)
+        )
         return try await create(draft, from: source, same, try await views.author(user, context), context)
     }
 
@@ -62,7 +66,7 @@ struct NewPosts: Sendable {
         guard request.postID == nil || request.postID == upload.post else { throw UploadRefusal.used }
         (draft.id, draft.sha256, draft.upload) = (upload.post ?? draft.id, upload.sha256, id)
         let kind: PostSource.Kind = VideoFormat(mediaType: upload.contentType) == nil ? .photo : .video
-        let source = PostSource(key: try upload.key, kind: kind, upload: upload)
+        let source = PostSource(key: try upload.key, kind: kind, size: upload.size, upload: upload)
         return try await create(draft, from: source, request, author, context)
     }
 
@@ -79,6 +83,7 @@ struct NewPosts: Sendable {
             case .beingMade: try await Task.sleep(for: Self.pollInterval)
             case .absent:
                 try await quotas.require(in: .posts, of: draft.user, posts.database)
+                try await quotas.require(source.megabytes, in: .postFiles, of: draft.user, posts.database)
                 guard try await posts.claim(draft, until: SystemClock.now() + source.lease) else { continue }
                 return try await make(draft, from: source, same, author, context)
             }
@@ -143,8 +148,7 @@ struct NewPosts: Sendable {
         _ context: CallContext
     ) async throws -> Once<CreatePostReply> {
         try await mutations.once(context, same) { work in
-            let (width, height) = (rendered.width, rendered.height)
-            guard try await PostRepository.show(draft.id, width: width, height: height, video: rendered.video, work.sql) else {
+            guard try await PostRepository.show(draft.id, rendered, work.sql) else {
                 throw ServiceError.unavailable("The file took too long to store. Send it again.")
             }
             if let upload = draft.upload { try await UploadRepository.use(upload, work.sql) }

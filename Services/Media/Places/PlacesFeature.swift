@@ -22,6 +22,7 @@ package enum PlacesFeature {
                     Migration(version: 6, name: "near cells", sql: PackageResources.V0006_near_cells_sql),
                     Migration(version: 7, name: "area changes", sql: PackageResources.V0007_area_changes_sql),
                     Migration(version: 8, name: "votes", sql: PackageResources.V0008_votes_sql),
+                    Migration(version: 9, name: "file bytes", sql: PackageResources.V0009_file_bytes_sql),
                 ]
             )
         ],

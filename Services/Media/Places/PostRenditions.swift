@@ -15,8 +15,13 @@ struct PostSource: Sendable {
 
     let key: BlobKey
     let kind: Kind
+    /// Bytes.
+    let size: Int64
     /// Set when it was sent by a presigned link: the file must be the one that was announced.
     var upload: AnnouncedUpload?
+
+    /// Megabytes that what is stored of it may take: the renditions of a picture, and the video.
+    var megabytes: Int { 2 + (kind == .video ? Int(clamping: size / 1_000_000) : 0) }
 
     /// How long its maker may take before the post is given up.
     var lease: Interval { kind == .photo ? .seconds(20) : .seconds(80) }
@@ -29,6 +34,8 @@ struct RenderedPost: Sendable {
     let height: Int32
     /// What the moderator has found in that picture.
     let screened: PostScreening.Outcome
+    /// Bytes of all that is stored.
+    var fileBytes: Int64
     var video: PostVideo?
 }
 
@@ -92,6 +99,7 @@ struct PostRenditions: Sendable {
                 use: { video in
                     var rendered = try await storePicture(video.poster, as: keys, screen)
                     _ = try await blobs.put(try keys.video(video.format), from: try video.chunks(), limit: video.size)
+                    rendered.fileBytes += video.size
                     rendered.video = PostVideo(format: video.format, milliseconds: video.milliseconds)
                     return rendered
                 }
@@ -104,7 +112,12 @@ struct PostRenditions: Sendable {
         let screened = try await screen(renditions.display)
         _ = try await blobs.put(try keys.display, renditions.display)
         _ = try await blobs.put(try keys.thumbnail, renditions.thumbnail)
-        return RenderedPost(width: Int32(renditions.width), height: Int32(renditions.height), screened: screened)
+        return RenderedPost(
+            width: Int32(renditions.width),
+            height: Int32(renditions.height),
+            screened: screened,
+            fileBytes: Int64(renditions.display.count + renditions.thumbnail.count)
+        )
     }
 
     private static func check(_ size: Int64, _ sha256: [UInt8], _ upload: AnnouncedUpload) throws {

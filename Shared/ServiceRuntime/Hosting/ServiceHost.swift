@@ -56,7 +56,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         self.clock = clock ?? (isDevelopment ? DevelopmentClock() : SystemClock())
         self.ids = UUIDv7Source(clock: self.clock)
         // Before anything is connected to: a limit that would hold for nothing ends the start.
-        self.quotas = try Quotas(settings, of: Module.quotaTables)
+        self.quotas = try Quotas(settings, of: Module.quotaNames)
         self.lifecycle = Lifecycle(logger: logger)
     }
 

@@ -51,8 +51,8 @@ public enum ServiceSettings {
         "quotas",
         default: "",
         help:
-            "Other limits of the rows that one user may have, table=rows, separated by commas, for tables of this service that have "
-            + "one; empty means the declared ones."
+            "Other limits of what one user may store, table=rows or table.column=megabytes, separated by commas, for quotas that this "
+            + "service has; empty means the declared ones."
     )
     /// Which features a replica runs.
     public static let features = Setting(

@@ -14,7 +14,8 @@ struct LargestUsers: Sendable {
     private let metrics: Metrics
 
     init(_ quotas: [Quota], _ environment: ServiceEnvironment) {
-        (self.quotas, database, limits, metrics) = (quotas, environment.database, environment.quotas, environment.metrics)
+        self.quotas = quotas.filter { if case .rows = $0.measure { true } else { false } }
+        (database, limits, metrics) = (environment.database, environment.quotas, environment.metrics)
     }
 
     var job: Job {

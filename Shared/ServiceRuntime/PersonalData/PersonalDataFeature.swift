@@ -25,7 +25,7 @@ enum PersonalDataFeature {
                 ],
                 // The service that emits the event erases in that transaction.
                 consumers: purge.source == service ? [] : [purge],
-                jobs: [LargestUsers(declared.flatMap(\.tables).compactMap(\.quota), environment).job]
+                jobs: [LargestUsers(declared.flatMap(\.tables).flatMap(\.quotas), environment).job]
             )
         }
     }

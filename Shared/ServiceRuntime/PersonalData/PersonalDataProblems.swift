@@ -25,7 +25,7 @@ extension PersonalData {
                 problems.append("\(table.name) cannot be exported: \(error)")
             }
         }
-        problems += try await Self.problems(of: tables.compactMap(\.quota), database)
+        problems += try await Self.problems(of: tables.flatMap(\.quotas), database)
         let missing = Set(tables.map(\.name)).union(impersonal).subtracting(columns.keys)
         problems += missing.sorted().map { "\($0) is declared and does not exist" }
         let keys = tables.flatMap(\.exports).map(\.key)
@@ -36,6 +36,9 @@ extension PersonalData {
     private static func problems(of table: PersonalTable, _ types: [String: String]) -> [String] {
         var problems: [String] = []
         if case .bounded(let by) = table.growth, by.isEmpty { problems.append("\(table.name) does not say what bounds it") }
+        for case .megabytes(let column) in table.quotas.map(\.measure) where types[column] != "bigint" {
+            problems.append("\(table.name).\(column) has a quota and is no bigint")
+        }
         let users = Set(table.users.map(\.column))
         for (column, type) in types.sorted(by: { $0.key < $1.key }) where type == "uuid" || type == "uuid[]" {
             if !users.contains(column), !table.references.contains(column) {
@@ -66,13 +69,17 @@ extension PersonalData {
             ).map { try $0.get(at: 0, as: String.self) }
         )
         return quotas.flatMap { quota in
-            let bytes = quota.rows.multipliedReportingOverflow(by: quota.rowBytes)
-            return [
-                indexed.contains("\(quota.table).\(quota.user)")
-                    ? nil : "\(quota.table) has a quota and no index by \(quota.user)",
-                !bytes.overflow && bytes.partialValue <= Quota.mostBytes
-                    ? nil : "\(quota.table) may have too many bytes of one user",
-            ].compactMap(\.self)
+            var problems: [String] = []
+            if !indexed.contains("\(quota.table).\(quota.user)") {
+                problems.append("\(quota.table) has a quota and no index by \(quota.user)")
+            }
+            if case .rows(let rowBytes) = quota.measure {
+                let bytes = quota.most.multipliedReportingOverflow(by: rowBytes)
+                if bytes.overflow || bytes.partialValue > Quota.mostBytes {
+                    problems.append("\(quota.table) may have too many bytes of one user")
+                }
+            }
+            return problems
         }
     }
 

@@ -17,7 +17,7 @@ extension Media {
         ///   - habitID: Which habit: an id from GET /api/habits.
         ///   - date: Of the user's clock; it must have a completion. Of any age.
         ///   - options: Deadline, retries and idempotency key.
-        /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_NOT_FOUND`, `HABIT_NOT_FOUND`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `UNSUPPORTED_IMAGE_TYPE`.
+        /// - Throws: ``StreakSnapError``; of its own the method answers with `COMPLETION_NOT_FOUND`, `HABIT_NOT_FOUND`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`, `QUOTA_EXCEEDED`, `UNSUPPORTED_IMAGE_TYPE`.
         @discardableResult
         public func setHabitPhoto(
             photo: UploadFile,

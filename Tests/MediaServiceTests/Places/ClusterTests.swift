@@ -228,7 +228,7 @@ import Testing
             let draft = try PostDraft(request, id: PlaceWorld.post(1), user: PlaceWorld.user(1), receivedAt: world.clock.now())
             try #require(try await world.posts.claim(draft, until: .epoch + .days(40_000)))
             try await world.database.transaction { sql in
-                try #require(try await PostRepository.show(draft.id, width: 1, height: 1, sql))
+                try #require(try await PostRepository.show(draft.id, RenderedPost(), sql))
             }
             let reply = try await world.map(try GeoBox(south: 52, west: 13, north: 53, east: 14), zoom: 12, for: 1)
             let center = try #require(reply.clusters.first?.center)

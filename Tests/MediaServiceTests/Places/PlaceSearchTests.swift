@@ -20,7 +20,7 @@ import Testing
         let draft = try PostDraft(request, id: PlaceWorld.post(number), user: PlaceWorld.user(1), receivedAt: world.clock.now())
         try #require(try await world.posts.claim(draft, until: .epoch + .days(40_000)))
         try await world.database.transaction { sql in
-            try #require(try await PostRepository.show(draft.id, width: 1, height: 1, sql))
+            try #require(try await PostRepository.show(draft.id, RenderedPost(), sql))
         }
         world.clock.advance(by: .minutes(1))
         return draft.id

@@ -179,7 +179,7 @@ struct PlaceWorld: Sendable {
         try #require(try await posts.claim(draft, until: SystemClock.now() + .minutes(1)))
         let score = PostScore.value(up: votes.up, down: votes.down, received: now)
         try await database.transaction { sql in
-            try #require(try await PostRepository.show(id, width: 4, height: 3, sql))
+            try #require(try await PostRepository.show(id, RenderedPost(), sql))
             try await sql.execute(
                 "UPDATE place_post SET up = \(votes.up), down = \(votes.down), score = \(score) WHERE id = \(id)"
             )
@@ -259,4 +259,9 @@ struct PlaceWorld: Sendable {
     func count(_ table: Query) async throws -> Int64? {
         try await database.query("SELECT count(*) FROM \(table)").first?.decode(as: Int64.self)
     }
+}
+
+extension RenderedPost {
+    /// Of a post without files.
+    init() { self.init(width: 4, height: 3, screened: .notAsked, fileBytes: 0) }
 }

@@ -133,6 +133,29 @@ import Testing
         }
     }
 
+    @Test func `what the files of posts take has a quota too, which counts them as they are stored`() async throws {
+        try await PlaceWorld.with(quotas: Quotas(["place_post.file_bytes": 5])) { world in
+            let first = try await create(world, try await request(world))
+            var stored: Int64 = 0
+            for key in try await blobs(world) { stored += try await world.blobs.info(of: try BlobKey(key))?.size ?? 0 }
+            let noted: Query = "SELECT sum(file_bytes)::bigint FROM place_post"
+            #expect(try await world.database.query(noted).first?.get(at: 0) == stored && stored > 0)
+            // 3 MB and a little are left: a picture may take 2.
+            try await world.database.execute("UPDATE place_post SET file_bytes = 2000000")
+            _ = try await create(world, try await request(world))
+            try await world.database.execute("UPDATE place_post SET file_bytes = 2000000")
+            let more = try await request(world)
+            let error = await #expect(throws: ServiceError.self) { try await create(world, more) }
+            #expect(error?.reason == "QUOTA_EXCEEDED")
+            #expect(error?.message.hasPrefix("You have 5 MB of photos and videos of posts, as many as one account") == true)
+            #expect(try await world.count("place_post") == 2)
+            _ = try await create(world, try await request(world), by: 2)
+            try await world.remove(first.id)
+            #expect(try await world.removal.job.run(world.clock.now()) == 1)
+            _ = try await create(world, try await request(world))
+        }
+    }
+
     @Test func `an Idempotency-Key without an id posts once`() async throws {
         try await PlaceWorld.with { world in
             let first = try await create(world, try await request(world), key: "one")

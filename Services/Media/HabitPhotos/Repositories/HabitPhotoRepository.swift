@@ -17,6 +17,8 @@ struct StoredPhoto: Sendable {
     let sha256: String
     var width: Int32 = 0
     var height: Int32 = 0
+    /// Bytes of its renditions.
+    var fileBytes: Int64 = 0
     let createdAt: Instant
 
     var display: BlobKey { get throws { try Self.key(id, of: day.user, "display") } }
@@ -54,9 +56,9 @@ struct HabitPhotoRepository: Sendable {
     func begin(_ photo: StoredPhoto, deadline: Instant) async throws {
         _ = try await database.execute(
             """
-            INSERT INTO habit_photo (id, user_id, habit_id, on_date, sha256, width, height, created_at, due_at)
+            INSERT INTO habit_photo (id, user_id, habit_id, on_date, sha256, width, height, file_bytes, created_at, due_at)
             VALUES (\(photo.id), \(photo.day.user), \(photo.day.habit), \(photo.day.date), \(photo.sha256), \(photo.width),
-                \(photo.height), \(photo.createdAt), \(deadline))
+                \(photo.height), \(photo.fileBytes), \(photo.createdAt), \(deadline))
             """
         )
     }

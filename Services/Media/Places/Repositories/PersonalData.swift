@@ -30,7 +30,7 @@ extension PersonalData {
             PersonalTable(
                 "place_post",
                 users: ["user_id": .delete],
-                growth: .quota(.posts),
+                growth: .quotas([.posts, .postFiles]),
                 references: ["id", "upload_id"],
                 exports: [post]
             ),
@@ -114,6 +114,13 @@ extension Quota {
         rowBytes: 7_000,
         what: "posts",
         remedy: "Delete posts that you do not need any more; they make room a few minutes later."
+    )
+    static let postFiles = Quota(
+        "place_post",
+        megabytes: 20_000,
+        in: "file_bytes",
+        what: "MB of photos and videos of posts",
+        remedy: posts.remedy
     )
     static let votes = Quota(
         "place_vote",

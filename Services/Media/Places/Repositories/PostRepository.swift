@@ -130,12 +130,12 @@ struct PostRepository: Sendable {
     }
 
     /// Shows a post whose renditions are stored (state 1). - Returns: false when it was given up meanwhile.
-    static func show(_ id: PostID, width: Int32, height: Int32, video: PostVideo? = nil, _ sql: Transaction) async throws -> Bool
-    {
+    static func show(_ id: PostID, _ made: RenderedPost, _ sql: Transaction) async throws -> Bool {
         try await sql.execute(
             """
-            UPDATE place_post SET state = 1, due_at = NULL, width = \(width), height = \(height), scored_at = clock_timestamp(),
-                video_format = \(video?.format.rawValue), video_length = \(video?.milliseconds)
+            UPDATE place_post SET state = 1, due_at = NULL, width = \(made.width), height = \(made.height),
+                scored_at = clock_timestamp(), file_bytes = \(made.fileBytes),
+                video_format = \(made.video?.format.rawValue), video_length = \(made.video?.milliseconds)
             WHERE id = \(id) AND state = 0
             """
         ) == 1
