@@ -97,7 +97,7 @@ public final class ImageProcessor: Sendable {
         logger: Logger,
         _ make: (VipsImage, ImageFormat) throws -> Result
     ) throws -> Result {
-        guard let format = ImageFormat(sniffing: bytes) else { throw ImageError.unsupportedType(isEmpty: bytes.isEmpty) }
+        guard let format = ImageFormat(sniffing: bytes) else { throw ImageError.unsupportedType(bytes) }
         do {
             try Vips.start()
         } catch {

@@ -69,12 +69,7 @@ extension EventConsumer {
     public static func pending(of consumers: [EventConsumer]) async throws -> [String: [String: Int]] {
         guard let jetStream = consumers.first?.jetStream else { return [:] }
         // Asked first: what is passed meanwhile only makes the numbers too large.
-        var positions: [(feature: String, stream: String, position: Int)] = []
-        for consumer in consumers {
-            for stream in consumer.streams {
-                positions.append((consumer.feature, stream, try await consumer.position(in: stream)))
-            }
-        }
+        let positions = try await positions(of: consumers)
         let ends = await ends(of: Set(positions.map(\.stream)), jetStream)
         var pending: [String: [String: Int]] = [:]
         for (feature, stream, position) in positions {
@@ -82,6 +77,18 @@ extension EventConsumer {
             pending[feature, default: [:]][stream] = distance(from: position, to: end)
         }
         return pending
+    }
+
+    private static func positions(of consumers: [EventConsumer]) async throws
+        -> [(feature: String, stream: String, position: Int)]
+    {
+        var positions: [(feature: String, stream: String, position: Int)] = []
+        for consumer in consumers {
+            for stream in consumer.streams {
+                positions.append((consumer.feature, stream, try await consumer.position(in: stream)))
+            }
+        }
+        return positions
     }
 
     /// A stream that is behind us was made anew, or is empty by now.
@@ -125,10 +132,22 @@ extension EventConsumer {
 
     /// Events that will be consumed without an operator: 0 when the service has consumed everything, parked ones and what waits behind
     /// them left out.
-    public func backlog() async throws -> Int {
-        let pending = try await pending()
-        let retries = try await retries()
-        return pending.values.reduce(0, +) + retries.retrying - retries.heldBack
+    public func backlog() async throws -> Int { try await Self.backlog(of: [self]) }
+
+    /// The same of several features of one service: one question to the broker for each stream.
+    ///
+    /// - Throws: when the database or the broker does not answer.
+    public static func backlog(of consumers: [EventConsumer]) async throws -> Int {
+        guard let any = consumers.first else { return 0 }
+        let positions = try await positions(of: consumers)
+        var ends: [String: Int] = [:]
+        for stream in Set(positions.map(\.stream)) { ends[stream] = try await end(of: stream, any.jetStream) }
+        let retries = try await retries(in: any.database)
+        return positions.reduce(0) { $0 + distance(from: $1.position, to: ends[$1.stream] ?? 0) }
+            + consumers.reduce(0) { sum, consumer in
+                let lag = retries[consumer.feature] ?? RetryLag()
+                return sum + lag.retrying - lag.heldBack
+            }
     }
 
     /// The place of the newest message; 0 for none. A service that has not started yet has no stream and emitted nothing.

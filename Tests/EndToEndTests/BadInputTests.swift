@@ -162,7 +162,7 @@ struct BadInputTests {
         Case("none of a oneof", "{}") { ($0.path, $0.isSignedIn) = ("/api/friends/request", true) },
     ]
 
-    @Test(arguments: bodies + routes) func `wrong requests are refused with the reason`(wrong: Case) async throws {
+    @Test(arguments: bodies + routes + mistakes) func `wrong requests are refused with the reason`(wrong: Case) async throws {
         let home = try await Installation.shared.value
         var headers = wrong.headers + [("X-Request-Id", "wrong-1.b_2")]
         if !headers.contains(where: { $0.0 == "Content-Type" }), wrong.body != nil {

@@ -202,25 +202,27 @@ struct MutationTests {
         }
     }
 
+    /// A change of which only the request is kept.
+    private func again(_ fixture: Fixture, _ text: String, meanwhileToo: Bool = false) async throws -> Note {
+        try await fixture.mutations.once(context("k"), Note(text), keeping: .request) { work in
+            _ = try await work.sql.execute("INSERT INTO effects VALUES (\(text))")
+            if meanwhileToo { _ = try await again(fixture, text) }
+            return Note("reply")
+        }.reply
+    }
+
     @Test func `of which only the request is kept runs again for a repeat, and for no other request`() async throws {
         try await withFixture { fixture in
-            @Sendable func run(_ text: String, twice: Bool = false) async throws -> Note {
-                try await fixture.mutations.once(context("k"), Note(text), keeping: .request) { work in
-                    _ = try await work.sql.execute("INSERT INTO effects VALUES (\(text))")
-                    if twice { _ = try await run(text) }
-                    return Note("reply")
-                }.reply
-            }
             for count in 1...3 {
-                #expect(try await run("a") == Note("reply"))
-                #expect(try await effects(fixture) == count)
+                let reply = try await again(fixture, "a")
+                let effects = try await effects(fixture)
+                #expect(reply == Note("reply") && effects == count)
             }
-            let error = await #expect(throws: ServiceError.self) { _ = try await run("b") }
-            #expect(error?.reason == "IDEMPOTENCY_KEY_REUSED")
-            #expect(try await effects(fixture) == 3)
+            let other = await #expect(throws: ServiceError.self) { _ = try await again(fixture, "b") }
+            #expect(other?.reason == "IDEMPOTENCY_KEY_REUSED")
             #expect(try await fixture.database.query("SELECT 1 FROM stored_reply WHERE reply IS NULL").count == 1)
             // While it is being worked on no other sending of it is.
-            let second = await #expect(throws: ServiceError.self) { _ = try await run("a", twice: true) }
+            let second = await #expect(throws: ServiceError.self) { _ = try await again(fixture, "a", meanwhileToo: true) }
             #expect(second?.reason == "REQUEST_IN_PROGRESS")
             #expect(try await effects(fixture) == 3)
         }

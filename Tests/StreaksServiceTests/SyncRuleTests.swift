@@ -144,6 +144,22 @@ import Testing
         }
     }
 
+    @Test func `a change that cannot be read names all of its wrong fields`() async throws {
+        try await withHabits { world in
+            let wrong = SyncChange(changeID: "1", entity: "habits", operation: "upsert", entityID: "7", date: "today")
+            let other = Push.habit(1, 1, " ").with { ($0.operation, $0.date) = ("upsert", "2026-13-01") }
+            let results = try await world.push([wrong, other]).results
+            let texts = results.map { $0.message ?? "" }
+            #expect(results.map(\.code) == ["VALIDATION_ERROR", "VALIDATION_ERROR"])
+            for part in ["change_id must be a UUID", "entity must be one of category,", "entity_id must be", "date must be"] {
+                #expect(texts[0].contains(part), "\(texts[0])")
+            }
+            for part in ["operation must be one of create, update, delete, undelete", "date must be"] {
+                #expect(texts[1].contains(part), "\(texts[1])")
+            }
+        }
+    }
+
     @Test func `what is deleted is gone for changes that come later, and deleting it again is done`() async throws {
         try await withHabits { world in
             try await world.push([

@@ -33,13 +33,7 @@ struct Authenticator: Sendable {
         case .internal: throw ServiceError.noRoute
         case .guest, .user, .admin: break
         }
-        guard let token = authorization.flatMap(Self.bearer) else {
-            throw ServiceError(
-                .unauthenticated,
-                "AUTHENTICATION_REQUIRED",
-                "Sign in first: Authorization: Bearer <access token>."
-            )
-        }
+        guard let token = authorization.flatMap(Self.bearer) else { throw Self.noToken(authorization) }
         let access = try verifier.verify(token)
         guard revocations.isComplete else { throw ServiceError.unavailable("Sessions cannot be checked yet.") }
         guard !revocations.contains(access) else { throw ServiceError.sessionRevoked }
@@ -59,11 +53,22 @@ struct Authenticator: Sendable {
         return Caller(token: access)
     }
 
+    private static func noToken(_ header: String?) -> ServiceError {
+        ServiceError(
+            .unauthenticated,
+            "AUTHENTICATION_REQUIRED",
+            header == nil
+                ? "Sign in first: Authorization: Bearer <access token>."
+                : "The header Authorization must be the word Bearer once, a space and the access token."
+        )
+    }
+
     private static func bearer(_ header: String) -> String? {
         guard header.utf8.count > 7,
             header.utf8.prefix(7).elementsEqual("Bearer ".utf8) || header.lowercased().hasPrefix("bearer ")
         else { return nil }
-        return String(header.dropFirst(7))
+        let token = header.dropFirst(7)
+        return token.contains(" ") ? nil : String(token)
     }
 }
 

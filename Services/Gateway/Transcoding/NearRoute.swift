@@ -21,12 +21,20 @@ extension RouteTable {
             guard let distance = Self.distance(sent, template) ?? Self.distance([Array("api".utf8)] + sent, template) else {
                 continue
             }
-            if isSlip, distance == 0 || route.verb != verb { continue }
+            if isSlip, Self.isMet(template, by: sent) || route.verb != verb { continue }
             let variables = template.count { $0 == .any }
             let cost = 200 * distance + 2 * variables + (route.verb == verb ? 0 : 1)
             if cost < best?.cost ?? .max { best = (route, cost) }
         }
         return best.map { "\($0.route.verb) \($0.route.template)" }
+    }
+
+    /// Whether segments are those of a template, letter by letter.
+    private static func isMet(_ template: [PathTemplate.Segment], by sent: [[UInt8]]) -> Bool {
+        sent.count == template.count
+            && zip(sent, template).allSatisfy { part, segment in
+                if case .literal(let text) = segment { text == part } else { true }
+            }
     }
 
     /// How far segments are from a template; nil when more than one differs, or one by more than a slip or two.

@@ -15,6 +15,8 @@ struct RequestEncoder: ~Copyable {
     var details: [ServiceError.Detail] = []
     /// Whether the body was read to its end, and is what a body is.
     private(set) var isWhole = true
+    /// Fields of the request that are files, which JSON does not have.
+    var files: [Int] = []
     private let tables: SchemaTables
     /// Which fields, and then which oneofs, were seen: one bitset per open message, on a stack.
     private var seen: ContiguousArray<UInt64> = []
@@ -80,7 +82,8 @@ struct RequestEncoder: ~Copyable {
         do throws(SyntaxProblem) {
             try body(&self)
         } catch {
-            details = [.init(field: "", message: "The body \(error.message) (at byte \(error.offset)).")]
+            let hint = scanner.hint(at: error.offset).map { ": \($0)" } ?? ""
+            details = [.init(field: "", message: "The body \(error.message) (at byte \(error.offset))\(hint).")]
             isWhole = false
         }
     }
@@ -194,7 +197,7 @@ struct RequestEncoder: ~Copyable {
         let mask = UInt64(1) << UInt64(index & 63)
         let word = bits &+ index >> 6
         if seen[word] & mask != 0 || isTaken {
-            report(isTaken ? "is not taken from the body on this route" : "is given twice")
+            report(isTaken ? takenProblem(index) : "is given twice")
             return try scanner.skipValue()
         }
         seen[word] |= mask
@@ -211,6 +214,11 @@ struct RequestEncoder: ~Copyable {
         }
         if field.shape == .repeated, scanner.peek() == UInt8(ascii: "\""), try takeAll(message, bits: bits) { return }
         try self.field(field)
+    }
+
+    private func takenProblem(_ index: Int) -> String {
+        files.contains(index)
+            ? "is a file: send it in a form (multipart/form-data)" : "is not taken from the body on this route"
     }
 
     /// The text `all` in place of a list, where the message has a flag of this name: it is set. False when this is none.
@@ -341,7 +349,7 @@ struct RequestEncoder: ~Copyable {
             case .string where text.isEmpty && field.refusesEmpty: reportWrong(field, mode, Self.emptyText)
             case .string: values.delimited(field, text, mode)
             // Text is no substitute for JSON's own literals; 64-bit integers may come as text because JavaScript rounds them.
-            case .bool, .double, .float: reportWrong(field, mode)
+            case .bool, .double, .float, .int32, .uint32, .sint32, .fixed32, .sfixed32: reportWrong(field, mode)
             default: if !values.text(field, text, mode) { reportWrong(field, mode) }
             }
         case UInt8(ascii: "-"), 48...57:

@@ -27,8 +27,7 @@ public struct BlobReference: Hashable, Sendable {
 ///
 /// What goes where follows `google.api.http`: path variables first; the body as the binding's `body` says (`*` is everything that is
 /// not in the path, a name is that field, nothing is nothing); all other fields from the query, which with `*` has none left.
-/// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix, any
-/// case; timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
+/// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix; timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
 ///
 /// Every wrong field is named in the problems of what was read (up to 50); JSON that cannot be read gives one detail with an empty field
 /// and the byte offset.
@@ -132,6 +131,7 @@ public struct RequestTranscoder: Sendable {
             throw .validation(field: "", "The body is larger than \(Self.maximumBodyBytes) bytes.")
         }
         var encoder = RequestEncoder(tables: schema.tables, body: body, standIns: standIns)
+        encoder.files = blobFields
         switch self.body {
         case .message: encoder.root(message: message, taken: takenFields)
         case .field(let index): encoder.root(field: index)
@@ -180,7 +180,7 @@ public struct RequestTranscoder: Sendable {
                 fields.append(TextField(path: path, name: name, value: value))
             case .wrong where ignoresUnknownQuery, .unknown where ignoresUnknownQuery: break
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
-            case .unknown(let problem): encoder.report(ByteText.shown(name.utf8), problem, name, among: givenNames())
+            case .unknown(let problem): encoder.report(ByteText.shown(name.utf8), problem, name, among: givenNames(), orAll: true)
             }
         }
         return fields

@@ -120,7 +120,7 @@ struct SchemaTables {
         return low < Int(table.valueCount) && enumValues[first + low].number == number ? enumValues[first + low] : nil
     }
 
-    /// The number of an enum's value by its name, in either case.
+    /// The number of an enum's value by its name.
     func enumNumber(_ index: Int32, name: UnsafePointer<UInt8>, _ length: Int) -> Int32? {
         let table = enums[Int(index)]
         for position in Int(table.firstName)..<Int(table.firstName + table.nameCount) {
@@ -129,9 +129,7 @@ struct SchemaTables {
             let text = pool + Int(entry.offset) + 1
             var same = true
             for byte in 0..<length {
-                let given = name[byte]
-                let lower = given >= 65 && given <= 90 ? given | 0x20 : given
-                if lower != text[byte] {
+                if name[byte] != text[byte] {
                     same = false
                     break
                 }

@@ -32,8 +32,17 @@ package struct IncomingUploads: Sendable {
                 )
             }
             await delete(key)
-            throw error
+            throw Self.about(field, error)
         }
+    }
+
+    /// What is wrong with a file names its field, as all that is wrong with fields does (PF-2).
+    private static func about(_ field: String, _ error: any Error) -> any Error {
+        guard var refusal = error as? ServiceError, refusal.code == .invalidArgument, refusal.details.isEmpty,
+            ["IMAGE", "VIDEO"].contains(where: refusal.reason.contains)
+        else { return error }
+        refusal.details = [ServiceError.Detail(field: field, message: refusal.message)]
+        return refusal
     }
 
     /// Deletes the upload of a request that has its answer already.

@@ -14,7 +14,9 @@ struct AnalyticsReport: Sendable {
     /// - Throws: `INVALID_RANGE` for a range that ends before it begins, or has more than 366 dates.
     func reply(to request: GetStreakAnalyticsRequest) async throws -> GetStreakAnalyticsReply {
         let today = Zone.utc.date(at: clock.now())
-        let range = try Self.range(request, today: today)
+        guard let range = range(of: request) else {
+            throw ServiceError(.invalidArgument, "INVALID_RANGE", "from must not be after to, and at most 366 dates are shown.")
+        }
         let kinds = request.type.map { name in StreakKind.counted.filter { $0.typeName == name } } ?? StreakKind.counted
         let figures = try await FigureRepository.figures(of: kinds, in: range, database)
         let shown = kinds.filter(figures.kinds.contains)
@@ -52,15 +54,11 @@ struct AnalyticsReport: Sendable {
         )
     }
 
-    private static func range(_ request: GetStreakAnalyticsRequest, today: CalendarDate) throws(ServiceError)
-        -> ClosedRange<CalendarDate>
-    {
-        let last = request.to ?? today
-        let first = request.from ?? last.advanced(by: 1 - standardDays)
-        guard first <= last, first.distance(to: last) < mostDays else {
-            throw ServiceError(.invalidArgument, "INVALID_RANGE", "from must not be after to, and at most 366 dates are shown.")
-        }
-        return first...last
+    /// The dates that are shown; nil when the range ends before it begins, or has more than 366.
+    func range(of request: GetStreakAnalyticsRequest) -> ClosedRange<CalendarDate>? {
+        let last = request.to ?? Zone.utc.date(at: clock.now())
+        let first = request.from ?? last.advanced(by: 1 - Self.standardDays)
+        return first <= last && first.distance(to: last) < Self.mostDays ? first...last : nil
     }
 
     private static func cohort(_ cohort: AnalyticsCohort, _ today: CalendarDate) -> StreakCohort {

@@ -88,17 +88,39 @@ extension DeviceChange {
     }
 }
 
+extension DeviceChange {
+    /// A refusal with all that is wrong with a change, as far as its fields say it by themselves.
+    ///
+    /// - Parameter first: what was found first.
+    static func refusal(of sent: SyncChange, _ first: ServiceError) -> ServiceError {
+        guard first.reason == "VALIDATION_ERROR" else { return first }
+        let reader = ChangeReader(sent: sent)
+        return .validation(
+            FieldCheck.problems { check in
+                _ = try check.take { try ChangeID(parsing: sent.changeID, field: "change_id") }
+                _ = try check.take { () throws -> Void in throw first }
+                try reader.check(&check)
+            }
+        )
+    }
+}
+
 /// Reads the fields of a change.
 private struct ChangeReader {
     let sent: SyncChange
 
-    private static let entities = [
-        "habit", "category", "completion", "skip", "pause", "habit_order", "category_order", "settings", "day_note",
+    private static let operations = [
+        "habit": ["create", "update", "delete", "undelete", "archive", "unarchive"],
+        "category": ["create", "update", "delete"], "completion": ["create", "update", "delete"],
+        "skip": ["create", "delete"], "pause": ["create", "delete"], "habit_order": ["update"], "category_order": ["update"],
+        "settings": ["update"], "day_note": ["create", "update", "delete"],
     ]
 
     var unknown: ServiceError {
-        guard Self.entities.contains(sent.entity) else { return .validation(field: "entity", "is not known") }
-        return .validation(field: "operation", "is none of a \(sent.entity)")
+        guard let operations = Self.operations[sent.entity] else {
+            return .validation(field: "entity", "must be one of \(Self.operations.keys.sorted().joined(separator: ", "))")
+        }
+        return .validation(field: "operation", "must be one of \(operations.joined(separator: ", ")) for a \(sent.entity)")
     }
 
     func habit() throws -> DeviceChange {
@@ -149,6 +171,21 @@ private struct ChangeReader {
             from: try Self.date(pause.from, field: "from"),
             until: try Self.date(pause.until, field: "until")
         )
+    }
+
+    /// What is wrong with fields that were sent, whatever the change is.
+    func check(_ check: inout FieldCheck) throws {
+        let isKnown = Self.operations[sent.entity]?.contains(sent.operation) == true
+        _ = try check.take { () throws -> Void in if !isKnown { throw unknown } }
+        if !sent.entityID.isEmpty { _ = try check.take { try entityID() as HabitID } }
+        if !sent.habitID.isEmpty { _ = try check.take { try habitID() } }
+        if !sent.date.isEmpty { _ = try check.take { try date() } }
+        _ = try check.take { try ids() as [HabitID] }
+        if sent.pause != nil { _ = try check.take { try pause() } }
+        if sent.habit != nil { _ = try check.take { try HabitFields(sent) } }
+        if sent.category != nil { _ = try check.take { try CategoryFields(sent) } }
+        if sent.completion != nil { _ = try check.take { try CompletionFields(sent) } }
+        if sent.settings != nil { _ = try check.take { try SettingsFields(sent) } }
     }
 
     func entityID<Entity>() throws -> ID<Entity> { try ID(parsing: sent.entityID, field: "entity_id") }

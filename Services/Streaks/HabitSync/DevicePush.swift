@@ -65,7 +65,7 @@ struct DevicePush {
         var first: [ChangeID: Int] = [:]
         for (index, id) in ids.enumerated() {
             guard let id else {
-                answers[index] = .refused(.validation(field: "change_id", "must be a UUID"))
+                if answers[index] == nil { answers[index] = .refused(.validation(field: "change_id", "must be a UUID")) }
                 continue
             }
             if let earlier = first[id] {
@@ -88,7 +88,9 @@ struct DevicePush {
         for (index, change) in sent.enumerated() {
             do {
                 all.append((index, try DeviceChange(change, newest: book.account.sequence - 1)))
-            } catch let refusal as ServiceError { answers[index] = .refused(refusal) } catch {
+            } catch let refusal as ServiceError {
+                answers[index] = .refused(DeviceChange.refusal(of: change, refusal))
+            } catch {
                 answers[index] = .refused(.internal)
             }
         }

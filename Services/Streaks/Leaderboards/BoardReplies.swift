@@ -17,8 +17,9 @@ struct BoardReplies: Sendable {
         case global
         case circle(CircleID)
 
-        /// - Throws: `VALIDATION_ERROR` for a circle without its id.
+        /// - Throws: `VALIDATION_ERROR` for a circle without its id, and for an id without the scope.
         init(_ name: String?, circle: CircleID?) throws(ServiceError) {
+            guard circle == nil || name == "circle" else { throw .validation(field: "circle_id", "needs scope=circle") }
             switch name {
             case "global": self = .global
             case "circle":

@@ -31,6 +31,10 @@ struct SuspendAccount: MutationHandler {
         return reply
     }
 
+    func problems(of request: SuspendAccountRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { _ = try Self.end(request.until, now: mutations.work.now()) }
+    }
+
     /// When the suspension ends.
     ///
     /// - Throws: `VALIDATION_ERROR` naming `until` for an instant that is over or too far away.

@@ -29,9 +29,7 @@ struct SetMemberRole: MutationHandler {
 
     /// - Throws: `VALIDATION_ERROR` naming `role`.
     private static func role(_ request: SetMemberRoleRequest) throws(ServiceError) -> CircleMembers.Role {
-        guard let role = CircleMembers.Role(rawValue: request.role.rawValue) else {
-            throw .validation(field: "role", "must be admin or member")
-        }
+        guard let role = CircleMembers.Role(rawValue: request.role.rawValue), role != .owner else { throw .roleToTransfer }
         return role
     }
 }

@@ -127,7 +127,7 @@ public struct CircleMembers: Hashable, Sendable {
     public mutating func setRole(_ role: Role, of user: UserID, by actor: UserID) throws(ServiceError) -> Bool {
         try require(.changeRoles, of: actor)
         guard role != .owner else {
-            throw ServiceError.validation(field: "role", "must be admin or member; to give the circle away, transfer it")
+            throw ServiceError.roleToTransfer
         }
         guard let member = self[user] else { throw ServiceError.notFound("member") }
         guard member.role != .owner else {
@@ -160,4 +160,12 @@ public struct CircleMembers: Hashable, Sendable {
     }
 
     static let notAllowed = ServiceError(.permissionDenied, "NOT_ALLOWED", "Your role in this circle does not allow this.")
+}
+
+extension ServiceError {
+    /// Refuses a role that is not given to a member, as the owner's.
+    public static let roleToTransfer = ServiceError.validation(
+        field: "role",
+        "must be admin or member; to give the circle away, transfer it"
+    )
 }

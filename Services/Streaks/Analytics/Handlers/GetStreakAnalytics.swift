@@ -1,4 +1,5 @@
 internal import Bus
+internal import Kernel
 internal import StreaksAPI
 
 /// TS-5: the figures as JSON.
@@ -7,5 +8,12 @@ struct GetStreakAnalytics: QueryHandler {
 
     func handle(_ request: GetStreakAnalyticsRequest, _: CallContext) async throws -> GetStreakAnalyticsReply {
         try await report.reply(to: request)
+    }
+
+    /// Beside other fields that are wrong; by itself a range has a code of its own.
+    func problems(of request: GetStreakAnalyticsRequest) -> [ServiceError.Detail] {
+        FieldCheck.problems { check in
+            check.require(report.range(of: request) != nil, "from", "must not be after to, and at most 366 dates are shown")
+        }
     }
 }

@@ -51,6 +51,14 @@ struct PauseCheckIns: MutationHandler {
         }
     }
 
+    /// Dates that are over in every zone; of the others only the user's own says whether they are.
+    func problems(of request: PauseCheckInsRequest) -> [ServiceError.Detail] {
+        let earliest = Zone.utc.date(at: mutations.work.now()).advanced(by: -1)
+        return FieldCheck.problems { check in
+            check.require(request.resumeDate > earliest, "resume_date", "must be after today")
+        }
+    }
+
     private static func check(_ date: CalendarDate, from today: CalendarDate, _ policy: StreakPolicy) throws(ServiceError) {
         let (days, most) = (today.distance(to: date), policy.longestPause ?? 0)
         guard days > 0 else { throw .validation(field: "resume_date", "must be after today") }

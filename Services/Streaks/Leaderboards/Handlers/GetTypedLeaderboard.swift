@@ -9,14 +9,22 @@ struct GetTypedLeaderboard: QueryHandler {
     let replies: BoardReplies
 
     func handle(_ request: GetTypedLeaderboardRequest, _ context: CallContext) async throws -> Encoded<Leaderboard> {
-        guard let kind = StreakKind.typed.first(where: { $0.typeName == request.type }) else {
-            throw ServiceError.validation(field: "type", "is no type of streak")
-        }
+        let kind = try Self.kind(request)
         let scope = try BoardReplies.Scope(request.scope, circle: request.circleID)
         return try await replies.reply(kind, scope, limit: request.limit, context)
     }
 
     func problems(of request: GetTypedLeaderboardRequest) -> [ServiceError.Detail] {
-        FieldCheck.problems { _ = try BoardReplies.Scope(request.scope, circle: request.circleID) }
+        FieldCheck.problems { check in
+            _ = try check.take { try Self.kind(request) }
+            _ = try check.take { try BoardReplies.Scope(request.scope, circle: request.circleID) }
+        }
+    }
+
+    private static func kind(_ request: GetTypedLeaderboardRequest) throws(ServiceError) -> StreakKind {
+        guard let kind = StreakKind.typed.first(where: { $0.typeName == request.type }) else {
+            throw .validation(field: "type", "is no type of streak")
+        }
+        return kind
     }
 }

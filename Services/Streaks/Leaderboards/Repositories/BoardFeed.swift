@@ -137,13 +137,17 @@ enum BoardFeed {
         return Leaderboards.Update(kind: kind, user: user, score: score)
     }
 
-    /// Deletes what every replica has read. - Returns: how many rows.
+    /// Deletes what every replica has read: all before the first row that is kept. - Returns: how many rows.
     static func purge(_ database: Database) async throws -> Int {
         try await database.execute(
             """
-            DELETE FROM board_change
-            WHERE position IN (SELECT position FROM board_change ORDER BY position LIMIT \(deletedAtOnce) FOR UPDATE SKIP LOCKED)
-                AND noted_at < clock_timestamp() - make_interval(secs => \(Int32(kept.microseconds / 1_000_000)))
+            DELETE FROM board_change WHERE position IN (
+                SELECT position FROM board_change WHERE position < coalesce(
+                    (SELECT position FROM board_change
+                        WHERE noted_at >= clock_timestamp() - make_interval(secs => \(Int32(kept.microseconds / 1_000_000)))
+                        ORDER BY position LIMIT 1),
+                    \(Int64.max))
+                ORDER BY position LIMIT \(deletedAtOnce) FOR UPDATE SKIP LOCKED)
             """
         )
     }
