@@ -1,4 +1,4 @@
-"""deploy/dev bench hostile: what others notice of accounts that ask for what costs most (issue 41).
+"""deploy/dev bench hostile: what others notice of accounts that ask for what costs most.
 
 People post a photo each at a steady pace, first undisturbed, then while one account of each kind below does nothing but that, as often as
 it may, each from an address of its own, with the limits and the cost of passwords of a real installation:

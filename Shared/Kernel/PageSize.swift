@@ -21,7 +21,7 @@ public struct PageSize: Hashable, Sendable {
     ///   - standard: what is given when nothing was sent.
     public static func of(_ asked: Int32, standard: Int, most: Int) -> Int { asked <= 0 ? standard : min(Int(asked), most) }
 
-    /// How many entries come before a page that a client names by its number, as the seeds do.
+    /// How many entries come before a page that a client names by its number and not by a cursor (PF-3).
     ///
     /// - Parameters:
     ///   - page: 1 for the first; nil when none was sent.

@@ -31,7 +31,7 @@ enum Solver {
     }
 }
 
-/// The code that a challenge is under (issue 41).
+/// The code that a challenge is under.
 @Suite struct ProofOfWorkTests {
     private let now = Instant(seconds: 1_800_000_000)
     private let work = ProofOfWork(secret: String(repeating: "secret", count: 6), bits: 9)
@@ -80,7 +80,7 @@ enum Solver {
     }
 }
 
-/// `auth.challenge`: what is asked of who has no session (issue 41).
+/// `auth.challenge`: what is asked of who has no session.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ChallengeTests {
     private static let work = ["auth.challenge": "proof-of-work", "auth.challenge-bits": "8"]
     private static let address = "192.0.2.1"

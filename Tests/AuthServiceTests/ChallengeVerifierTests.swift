@@ -65,7 +65,7 @@ private final class Provider: Sendable {
     }
 }
 
-/// `auth.challenge=verifier`: a token of a provider's widget (issue 41).
+/// `auth.challenge=verifier`: a token of a provider's widget.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ChallengeVerifierTests {
     private func guest(_ world: World, _ token: String?, key: String? = nil, device: String = World.unique("device")) async
         -> String?

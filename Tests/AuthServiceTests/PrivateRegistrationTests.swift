@@ -6,7 +6,7 @@ import NotificationsAPI
 import TestSupport
 import Testing
 
-/// `auth.private-registration`: what registration answers says nothing about the address (issue 41).
+/// `auth.private-registration`: what registration answers says nothing about the address.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PrivateRegistrationTests {
     private static let on = ["auth.private-registration": "true"]
 

@@ -5,7 +5,7 @@ import Kernel
 import TestSupport
 import Testing
 
-/// Floods of registrations (issue 41): 585 accounts and 585 mails to strangers came from one address in 25 s.
+/// Floods of registrations: 585 accounts and 585 mails to strangers came from one address in 25 s.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RegistrationLimitTests {
     private static func request(_ name: String = World.unique("sam")) -> RegisterRequest {
         RegisterRequest(email: "\(name)@example.com", password: World.password, username: name)

@@ -48,18 +48,18 @@ import Testing
         "Help & Support",
         "moderator", "Мoderator", "System", "Official", "StreakSnap", "streak snap", "Streak-Snap Support", "ЅtreakЅnap",
         "Streаk5nap",
-        "I ♥ StreakSnap", "Official StreakSnap Account", "Ripple", "Rіpple Team",
+        "I ♥ StreakSnap", "Official StreakSnap Account", "Pebble", "Pеbble Team",
     ]) func `no display name speaks for the service, or looks as if it did`(name: String) {
-        #expect(ReservedNames(apps: ["Ripple"]).contains(name))
+        #expect(ReservedNames(apps: ["Pebble"]).contains(name))
     }
 
     @Test(arguments: [
         "Ann", "Ann Admin Lee", "Sam Modigliani", "Theo", "Mo", "Max Support-Fischer", "Supportive Sue", "Adminah", "Team Ann",
         "The Users",
-        "Customer", "Help", "Анна", "Мария", "Νίκος", "字", "👩🏽", "José", "Snap", "Streak", "Streak Hunter", "Ripley", "1",
+        "Customer", "Help", "Анна", "Мария", "Νίκος", "字", "👩🏽", "José", "Snap", "Streak", "Streak Hunter", "Peebles", "1",
         "Modesty", "",
     ]) func `names of people are none of those`(name: String) {
-        #expect(!ReservedNames(apps: ["Ripple"]).contains(name))
+        #expect(!ReservedNames(apps: ["Pebble"]).contains(name))
     }
 
     @Test(arguments: ["admin@example.com", "support@example.com", "streaksnap@example.com"])

@@ -2,7 +2,7 @@ import AuthDomain
 import Kernel
 import Testing
 
-/// Challenges of proof of work as they are written and judged (issue 41).
+/// Challenges of proof of work as they are written and judged.
 @Suite struct WorkChallengeTests {
     private let now = Instant(microseconds: 1_800_000_000_400_000)
 

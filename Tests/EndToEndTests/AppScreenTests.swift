@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the screens of the seeds need, in the calls they make, and what an app developer tries first.
+/// What the screens of an app need, in the calls that it makes, and what an app developer tries first.
 struct AppScreenTests {
     private func pair(_ one: String, _ other: String) async throws -> (Person, Person, streak: String) {
         let home = try await Installation.shared.value
@@ -128,7 +128,7 @@ struct AppScreenTests {
         #expect(try await ada.get("/api/users/me/calendar?days=367").fields == ["days"])
     }
 
-    @Test func `pages by number, as the seeds ask for them, have what pages by cursor have`() async throws {
+    @Test func `pages by number have what pages by cursor have`() async throws {
         let (ada, ben, streak) = try await pair("ada", "ben")
         for index in 0..<3 {
             let other = try await Person.register("o\(index)", at: ada.home)

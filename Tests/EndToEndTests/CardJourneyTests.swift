@@ -74,7 +74,7 @@ extension ClockTests {
         return try card(first)
     }
 
-    /// What a client that draws the card itself shows has the link to copy, in one call (the seed's screen).
+    /// What a client that draws the card itself shows has the link to copy, in one call.
     private func copied(_ ivy: Person, _ streak: String, stranger: Person) async throws {
         let data = try await ivy.get("/api/streaks/\(streak)/milestone-data")
         #expect(data.status == 200 && data.data["milestone"].int == 7, "\(data.text)")

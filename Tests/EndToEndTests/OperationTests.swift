@@ -122,7 +122,7 @@ struct OperationTests {
         #expect(page.text.contains("src=\"/pages/docs.js\""))
     }
 
-    @Test func `health is reported as the seed shows it`() async throws {
+    @Test func `health is reported without an envelope`() async throws {
         let home = try await Installation.shared.value
         let health = try await home.call("GET", "/api/health")
         #expect(health.status == 200)

@@ -192,7 +192,7 @@ import Testing
         try await eventually("its author is informed") { try await ada.notifications("moderation_warning").count == 1 }
     }
 
-    /// The author deletes the account: section 14 of the seed.
+    /// The author deletes the account: her posts go, and her votes are subtracted (AU-7, PL-3).
     private func night(_ city: inout City, _ kept: String) async throws {
         let home = city.home
         var (ben, eve) = (city.people[0], city.people[3])

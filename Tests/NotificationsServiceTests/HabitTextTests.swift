@@ -58,7 +58,7 @@ struct HabitTextTests {
         )
     }
 
-    @Test func `all words of motivation come in turn, in each language, the seed's first`() {
+    @Test func `all words of motivation come in turn, in each language, and in their order`() {
         #expect(EnglishTexts.motivationCount == GermanTexts.motivationCount)
         let count = EnglishTexts.motivationCount
         let turns = (0..<Int32(count)).map { text(.motivation, 0, count: 20_000 + $0) }
@@ -101,7 +101,7 @@ struct HabitTextTests {
         #expect(NotificationKind.allCases.filter(silent.allow) == NotificationKind.allCases.filter { $0.pushSwitch == nil })
         #expect(PushPreferences(off: []).allow(.motivation))
         #expect(NotificationKind.habitReminder.pushSwitch == .habitReminders)
-        // Ripple's "streak reminders".
+        // The reminder of all that is open.
         #expect(NotificationKind.streakReminder.pushSwitch == .streakAtRisk)
     }
 

@@ -86,7 +86,7 @@ struct RuleTests {
         }
     }
 
-    @Test func `moderation, receipts, exports and restored accounts cannot be switched off, everything else of the seeds can`() {
+    @Test func `moderation, receipts, exports and restored accounts cannot be switched off, everything else can`() {
         let always = NotificationKind.allCases.filter { $0.pushSwitch == nil }
         #expect(Set(always) == [.moderationWarning, .reportUpdate, .exportReady, .purchaseReceipt, .accountRestored, .test])
         #expect(Set(NotificationKind.allCases.compactMap(\.pushSwitch) + [.enabled]) == Set(PushSwitch.allCases))

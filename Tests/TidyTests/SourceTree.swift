@@ -44,7 +44,7 @@ struct SourceTree: Sendable {
         guard isRoot else { throw NoRepository(path: root.path) }
         let folders = ["Services", "Shared", "Proto", "Tests", "deploy", ".github"]
         let paths = try folders.flatMap { try Self.paths(below: $0, root) } + ["Package.swift", "README.md"]
-        let kinds = [".swift", ".sql", ".proto", ".md", ".c", ".h"]
+        let kinds = [".swift", ".sql", ".proto", ".md", ".c", ".h", ".py"]
         self.files = try paths.filter { path in kinds.contains { path.hasSuffix($0) } }.sorted().map { path in
             let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
             let isSwift = path.hasSuffix(".swift") && !Self.generated.contains { path.hasPrefix($0) }

@@ -156,7 +156,7 @@ public struct TypedStreak: Sendable {
     public var totalDaysActive: Int32
     /// Of the coins of a date, at most 2.5 (TS-2).
     public var multiplier: Double
-    /// What is left until the earliest open date is over, in whole hours (the name is the seed's); unset while nothing can break.
+    /// Whole hours, although the name says days, until the earliest open date is over; unset while nothing can break.
     public var daysUntilBreak: Int32?
     /// The same number under its right name.
     public var hoursUntilBreak: Int32?

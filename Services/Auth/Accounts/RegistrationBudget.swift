@@ -5,7 +5,7 @@ internal import Kernel
 internal import Runtime
 internal import ServiceRuntime
 
-/// Bounds registrations by client address and in all (issue 41): each may send a mail to a stranger, and says whether an address is taken.
+/// Bounds registrations by client address and in all: each may send a mail to a stranger, and says whether an address is taken.
 ///
 /// A registration counts when it is asked for, in a transaction of its own before the password is hashed, whatever becomes of it. Only when too
 /// many hashes waited it is given back: nothing was done and nothing said. The caller has made sure that it is no repeat of one that is

@@ -1,6 +1,6 @@
 @_spi(_Unicode) private import Swift
 
-/// Display names that speak for the service or its staff, and whatever looks like one (UTS 39): no user may have them (issue 41).
+/// Display names that speak for the service or its staff, and whatever looks like one (UTS 39): no user may have them.
 ///
 /// Names are compared as they are seen: without marks, spaces and punctuation, each letter as the one of ASCII that it looks like.
 public struct ReservedNames: Sendable {

@@ -40,7 +40,7 @@ public enum MailLimit {
     public static func client(_ most: Int) -> SlidingWindow? { most > 0 ? SlidingWindow(most, within: .hours(1)) : nil }
 }
 
-/// How many registrations there may be in all, so that a flood from many addresses ends (issue 41). Counted by minute: a row for each of many
+/// How many registrations there may be in all, so that a flood from many addresses ends. Counted by minute: a row for each of many
 /// thousand would be read by each.
 public enum RegistrationLimit {
     /// The length of the window.

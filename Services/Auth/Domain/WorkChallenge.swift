@@ -1,6 +1,6 @@
 public import Kernel
 
-/// A challenge of proof of work (issue 41): before something that costs others a client tries some 2 to the power of `bits` hashes, and the
+/// A challenge of proof of work: before something that costs others a client tries some 2 to the power of `bits` hashes, and the
 /// service computes one.
 ///
 /// Nothing is stored of a challenge: its text says everything, under a code of the service's.

@@ -24,7 +24,7 @@ public struct StoreEvent: Hashable, Sendable {
         /// `INVOICE_ISSUANCE`, `VIRTUAL_CURRENCY_TRANSACTION`, `TEST`, … and those that are newer than this code.
         case other = ""
 
-        /// - Parameter text: as RevenueCat calls it. The spec's `BILLING_ISSUE_DETECTED` is its `BILLING_ISSUE`.
+        /// - Parameter text: as RevenueCat calls it. `BILLING_ISSUE_DETECTED` is another name of `BILLING_ISSUE`.
         public init(text: String) {
             self = text == "BILLING_ISSUE_DETECTED" ? .billingIssue : Kind(rawValue: text) ?? .other
         }

@@ -13,10 +13,10 @@ struct HealthRoutes: Sendable {
     let isDraining: @Sendable () -> Bool
     let clock: any Clock
 
-    /// `GET /api/health` as the seed shows it. `db` is true when every service answers and has its database; `unavailable` names the others.
-    /// `zone_data` is the oldest version of the tz database that a live replica, or this gateway, goes by; left out when none says it.
-    /// `refused` names services of which replicas or routes are refused; left out while there are none.
-    func seedHealth(_ exchange: Exchange) async -> HTTPResponse {
+    /// `GET /api/health`, without the envelope of other replies (PF-1). `db` is true when every service answers and has its database;
+    /// `unavailable` names the others. `zone_data` is the oldest version of the tz database that a live replica, or this gateway, goes by; left
+    /// out when none says it. `refused` names services of which replicas or routes are refused; left out while there are none.
+    func report(_ exchange: Exchange) async -> HTTPResponse {
         let unavailable = expected.subtracting(catalog.answering.subtracting(catalog.withoutDatabase)).sorted()
         let isWell = unavailable.isEmpty && bus.isConnected
         let names = Self.list(unavailable)

@@ -48,7 +48,7 @@ struct OwnRoutes: Sendable {
         }
         if path.hasPrefix(UploadRoute.prefix) { return try await uploads.respond(to: request, exchange) }
         switch path {
-        case "/api/health": return await health.seedHealth(exchange)
+        case "/api/health": return await health.report(exchange)
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
         case "/readyz": return health.ready(exchange)
         case "/openapi.json": return documentation.openAPI(request, exchange)

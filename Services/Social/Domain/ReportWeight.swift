@@ -1,7 +1,7 @@
 public import Kernel
 
 /// How much a report of a post counts for hiding it (SO-8): accounts that are made for it, seconds old and with an address that is not theirs, hide
-/// nothing (issue 41). Moderators see each report, whatever it counts.
+/// nothing. Moderators see each report, whatever it counts.
 ///
 /// | account | counts |
 /// |---|---|

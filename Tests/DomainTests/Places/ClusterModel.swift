@@ -1,7 +1,7 @@
 import Kernel
 import MediaDomain
 
-/// The rule of PL-4 and section 17 of the seed, by comparing everything with everything. It shares no code with what it checks.
+/// The rule of PL-4 by comparing everything with everything. It shares no code with what it checks.
 enum ClusterModel {
     /// What is compared of a cluster.
     struct Group {

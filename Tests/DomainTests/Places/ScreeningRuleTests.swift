@@ -13,7 +13,7 @@ struct ScreeningRuleTests {
     @Test(arguments: [
         "Explicit Nudity", "Suggestive", "Violence", "Visually Disturbing", "Drugs", "Tobacco", "Alcohol", "Gambling",
         "Hate Symbols",
-    ]) func `every category of the seed is blocked as version 6 names it, with what is below it`(category: String) {
+    ]) func `every standard category is blocked as version 6 names it, with what is below it`(category: String) {
         #expect(isRejected([ModerationLabel(category, 99)]))
         #expect(isRejected([ModerationLabel("Something of it", of: category, 80), ModerationLabel(category, 80)]))
         #expect(isRejected([ModerationLabel("Something of it", of: category, 80)]), "its parent need not be in the reply")
@@ -23,7 +23,7 @@ struct ScreeningRuleTests {
         "Explicit", "Non-Explicit Nudity of Intimate parts and Kissing", "Swimwear or Underwear", "Violence",
         "Visually Disturbing",
         "Drugs & Tobacco", "Alcohol", "Gambling", "Hate Symbols",
-    ]) func `every category of the seed is blocked as version 7 names it, two levels below it too`(category: String) {
+    ]) func `every standard category is blocked as version 7 names it, two levels below it too`(category: String) {
         let labels = [
             ModerationLabel("Of the third level", of: "Of the second", 91), ModerationLabel("Of the second", of: category, 60),
             ModerationLabel(category, 60),

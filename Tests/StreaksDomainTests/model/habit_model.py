@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A slow, independent model of habits, written from the prose (product.md HA-8 … HA-16, SD-3, SD-4, SD-7), to check the engine against.
+"""A slow, independent model of habits, written from the rules (HA-8 … HA-16, SD-3, SD-4, SD-7), to check the engine against.
 
     habit_model.py fill SEED CASES   makes random lives and writes them with everything the model expects of them
 

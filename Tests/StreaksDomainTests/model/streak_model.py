@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A slow, independent model of the streak day, written from the prose (product.md SD, MS, RC, CI-1 … CI-5, TS-1 … TS-4), to check
+"""A slow, independent model of the streak day, written from the rules (SD, MS, RC, CI-1 … CI-5, TS-1 … TS-4), to check
 the engine against.
 
     streak_model.py play FILE              plays a case file and reports where the model disagrees with it

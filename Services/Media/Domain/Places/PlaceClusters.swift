@@ -53,7 +53,7 @@ public enum MapDetail: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The clusters of posts (PL-4, section 17 of the seed).
+/// The clusters of posts (PL-4).
 ///
 /// 1. Two posts at most 2,000 m apart are neighbours. Posts that a chain of neighbours connects are a cluster.
 /// 2. A cluster of four or more is large and has a circle.

@@ -15,7 +15,7 @@ public struct ModerationLabel: Hashable, Sendable {
 
 /// Which labels keep a picture from being published (PL-5).
 public struct ScreeningRule: Sendable {
-    /// The seed's categories by their names in versions 6 and 7 of the model, which no reply mixes.
+    /// What is blocked unless a setting says otherwise, by its names in versions 6 and 7 of the model, which no reply mixes.
     public static let standardCategories = [
         "Explicit Nudity", "Explicit", "Non-Explicit Nudity of Intimate parts and Kissing", "Suggestive", "Swimwear or Underwear",
         "Violence", "Visually Disturbing", "Drugs", "Tobacco", "Drugs & Tobacco", "Alcohol", "Gambling", "Hate Symbols",

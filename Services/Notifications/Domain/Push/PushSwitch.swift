@@ -37,8 +37,8 @@ public struct PushPreferences: Hashable, Sendable {
 }
 
 extension NotificationKind {
-    /// The switch of a kind; nil: it cannot be switched off (moderation, receipts, security, the test push). Ripple's "daily reminders" are
-    /// `habitReminders`, its "streak reminders" `streakAtRisk`.
+    /// The switch of a kind; nil: it cannot be switched off (moderation, receipts, security, the test push). A reminder of one
+    /// habit has a switch of its own; `streakReminder`, about all that is open, goes with streaks at risk.
     public var pushSwitch: PushSwitch? {
         switch self {
         case .dailyWindow: .windowAlerts

@@ -24,7 +24,7 @@ extension EnglishTexts {
         }
     }
 
-    /// The first three are the seed's. As many in each language.
+    /// In the order in which they are sent. As many in each language.
     private static let motivations = [
         ("Small steps lead to big changes", "Choose one habit and take today's step."),
         ("You're building something great", "Every day on which you do it makes it stronger."),

@@ -1,4 +1,4 @@
-/// The texts in English, as in the seeds.
+/// The texts in English.
 enum EnglishTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "your friend"

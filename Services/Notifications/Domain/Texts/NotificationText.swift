@@ -1,4 +1,4 @@
-/// What a notification says (NO-1): the seeds' texts with the user's values filled in.
+/// What a notification says (NO-1): a text with the user's values filled in.
 public struct NotificationText: Hashable, Sendable {
     /// Most characters of a title and of a body, as a reader counts them.
     public static let mostInTitle = 100

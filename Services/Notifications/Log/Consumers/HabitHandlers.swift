@@ -84,7 +84,7 @@ struct AnsweredReminders: Sendable {
         }
     }
 
-    /// nil: what the seed confirms by no notification.
+    /// nil: no notification confirms it.
     private static func wording(_ answer: ReminderAnswer) -> Int16? {
         switch answer {
         case .completed: Wording.habitCompleted

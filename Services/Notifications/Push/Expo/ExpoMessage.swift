@@ -4,7 +4,7 @@ internal import NotificationsDomain
 
 /// One push as Expo's service takes it (https://docs.expo.dev/push-notifications/sending-notifications/#message-request-format).
 struct ExpoMessage: Encodable, Sendable {
-    /// What the app gets with it, in the names of the SnapChef app.
+    /// What the app gets with it. Names in camel case are those that apps read already.
     struct Content: Encodable, Sendable {
         let type: String
         let notification_id: String

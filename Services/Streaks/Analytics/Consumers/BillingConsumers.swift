@@ -3,7 +3,7 @@ internal import Kernel
 internal import Outbox
 internal import StreaksDomain
 
-/// What is sold, and who becomes premium while a streak runs (TS-5, the seed's KPIs 7, 8 and 13 to 15).
+/// What is sold, and who becomes premium while a streak runs (TS-5): rates and revenue of freezes and repairs, conversion.
 enum BillingConsumers {
     static var all: [EventHandler] {
         [

@@ -3,7 +3,7 @@ internal import NotificationsAPI
 internal import Outbox
 internal import StreaksDomain
 
-/// What becomes of notifications (TS-5): the seed's engagement rate. The day is the one on which they were written, so that the share of
+/// What becomes of notifications (TS-5): the rate of engagement. The day is the one on which they were written, so that the share of
 /// those that were opened is one of the same notifications.
 enum NotificationConsumers {
     static var all: [EventHandler] {

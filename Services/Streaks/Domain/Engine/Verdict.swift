@@ -163,14 +163,15 @@ extension FoldPass {
 
     /// Whether a clock showed a date for less than 12 h while the streak could accept a contribution (SD-3).
     ///
-    /// Time in which the streak wrongly counted as broken is left out: a break that is undone days later must not leave the
+    /// Time in which the streak wrongly counted as broken is left out (SD-9): a break that is undone days later must not leave the
     /// dates in between as missed.
     private func isHardlySeen(_ spans: [Span]) -> Bool {
         let shown = spans.reduce(Interval.zero) { $0 + $1.length }
         return shown < policy.hardlySeen + Span.overlap(of: spans, with: closures.compactMap { Span($0.from, $0.until) })
     }
 
-    /// The only member who missed; nil when several did, or when no particular member must contribute (MS-3).
+    /// The only member who missed; nil when several did, or when no particular member must contribute (MS-3). Who hardly saw the date has
+    /// not missed it (SD-9).
     func misser(_ slot: Slot, _ over: Instant, known: Instant) -> UserID? {
         guard policy.quorum == .everyone else { return nil }
         let missing = participants.filter { participant in

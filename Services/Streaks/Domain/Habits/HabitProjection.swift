@@ -84,7 +84,7 @@ public struct HabitProjection: Hashable, Sendable {
         assumption = Self.assumption(remaining, of: due, unit)
     }
 
-    /// What the screen says of it (seed 6.4.5).
+    /// The projection as a sentence (HA-4).
     public var text: String {
         let streak = "\(milestone)-\(unit == .weeks ? "week" : "day") streak"
         if let date { return "At your current pace, you'll reach a \(streak) by \(date.words(through: date))" }

@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What a user has chosen for the app (HA-1, seed 2.3): stored for the person, so that it is the same on every device.
+/// What a user has chosen for the app (HA-1): stored for the person, so that it is the same on every device.
 public struct HabitSettings: Hashable, Sendable {
     public enum Theme: String, Hashable, Sendable, CaseIterable {
         case light, dark, auto

@@ -161,7 +161,7 @@ public struct HabitConsistency: Hashable, Sendable {
         return first <= today ? first...today : nil
     }
 
-    /// The seed's explanation.
+    /// The explanation beside score and grade.
     public var text: String {
         let (days, tenths) = tenthsOfDatesPerWeek.quotientAndRemainder(dividingBy: 10)
         let number = tenths == 0 ? "\(days)" : "\(days).\(tenths)"

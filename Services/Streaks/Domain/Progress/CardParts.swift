@@ -14,7 +14,7 @@ public enum CardParts {
     public static let title = "DAY STREAK"
     public static let watermark = "StreakSnap"
 
-    /// In the order to offer them; the seed's colours.
+    /// In the order to offer them.
     public static let styles = [
         Style(name: "orange", from: "#FF6B35", to: "#FF3D00", text: "#FFFFFF"),
         Style(name: "purple", from: "#7C3AED", to: "#4F46E5", text: "#FFFFFF"),

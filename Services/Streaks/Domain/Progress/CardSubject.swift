@@ -1,4 +1,4 @@
-/// What a milestone card says of a streak's kind (MC-1): texts of the seeds.
+/// What a milestone card says of a streak's kind (MC-1).
 public struct CardSubject: Hashable, Sendable {
     /// Above the count.
     public let emoji: String
@@ -30,7 +30,7 @@ public struct CardSubject: Hashable, Sendable {
             }
     }
 
-    /// The name of a milestone: FitCircle's of check-ins, SnapChef's of typed streaks; empty where milestones have none.
+    /// The name of a milestone of check-ins or of a typed streak; empty where milestones have none.
     public func title(of count: Int) -> String {
         switch kind {
         case .checkIn: CelebratedCheckIn.of(count)?.title ?? ""

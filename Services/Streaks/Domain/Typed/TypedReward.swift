@@ -1,5 +1,5 @@
-/// A count of a typed streak that is celebrated (TS-1): SnapChef's seven with their coins, and the XP of CI-5. Each rewards once in the life of
-/// a streak.
+/// A count of a typed streak that is celebrated (TS-1), with coins of its own and the XP of the same milestone of check-ins (CI-5). Each
+/// rewards once in the life of a streak.
 public struct TypedReward: Hashable, Sendable {
     public let days: Int
     public let title: String
