@@ -494,7 +494,7 @@ class Cluster:
         killed = Network.kill(self.network.name(host))
         for process in here:
             # Until then it is still there when asked for by its number, as `pg_ctl status` does.
-            process.child.wait(10)
+            process.child.wait(30)
         began = time.monotonic()
         acted = self.postgres.lost(host)
         when = time.monotonic() - began
