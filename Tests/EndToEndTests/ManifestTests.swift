@@ -7,7 +7,7 @@ import Testing
 struct ManifestTests {
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
-    @Test func `replicas are spread, disturbed one at a time, reached by Prometheus, and fit into PostgreSQL`() async throws {
+    @Test func `replicas are spread, disturbed one by one, scraped, know proxy and blobs, and fit PostgreSQL`() async throws {
         let folder = Self.repository.appending(path: "deploy/kubernetes")
         let result = try await run(try await PythonPackages.yaml.value, [PythonPackages.file("manifests.py"), folder.path])
         #expect(result.status == 0 && result.transcript == "ok\n", "\(result.transcript)")
