@@ -293,7 +293,10 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", "Cryptography", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "manifests.py"],
+        exclude: [
+            "Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "containers.py",
+            "manifests.py",
+        ],
         swiftSettings: strict
     ),
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),

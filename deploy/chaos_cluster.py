@@ -5,10 +5,12 @@
     host3  broker, `streaksnap streams`    social, streaks, notifications, billing, gateway
     client HAProxy before the two gateways, and the load (chaos_load.py)
 
-A virtual switch joins them. One folder of photos and token keys stands for the bucket, or shared disk, that an installation has outside of
-its hosts. Runs as root; what it started, and its namespaces, are gone when it ends. What it shows and how to read it: docs/cluster.md.
+Everything there runs from the files that an installation copies (deploy/cluster, deploy/systemd, make-secrets, install-settings), with
+TLS: /etc of a host is a folder of the run. One folder of photos and token keys stands for the bucket, or shared disk, that an installation
+has outside of its hosts. A virtual switch joins them. Runs as root; what it started, and its namespaces, are gone when it ends. What it
+shows and how to read it: docs/cluster.md.
 """
-import argparse, contextlib, ctypes, http.client, os, pathlib, re, secrets, shutil, signal, socket, subprocess, sys, tempfile, time
+import argparse, contextlib, ctypes, http.client, os, pathlib, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, time
 
 import chaos_load
 
@@ -23,9 +25,11 @@ REPLICAS = {
     "host3": ["social", "streaks", "notifications", "billing", "gateway", "streams"],
 }
 SERVICES = ["auth", "social", "streaks", "media", "notifications", "billing"]
-BROKER_USERS = SERVICES + ["gateway", "operator"]
-ADMIN_PORTS = {name: 9100 + number for number, name in enumerate(["gateway", *SERVICES, "streams"])}
-PUBLIC_PORT = 8080
+BLOB_USERS = ["auth", "streaks", "media", "gateway"]
+# Those that install-settings gives them.
+ADMIN_PORTS = {name: 9100 + number for number, name in enumerate(["streams", *SERVICES, "gateway"])}
+PUBLIC_PORT = 443
+AS_POSTGRES = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"]
 # What an operator, or the tool that stands in for one (Patroni), needs to see that a database is gone, in seconds.
 NOTICE = 3
 # A host that is started again, or a system that heals, must be whole within this.
@@ -130,9 +134,11 @@ class Process:
     def __init__(self, cluster, name, host, command, environment=None, user=None):
         self.cluster, self.name, self.host = cluster, name, host
         who = ["--reuid", user, "--regid", user, "--clear-groups"] if user else []
-        # It ends with us, whatever happens to us.
+        # The names of the hosts are there as in /etc/hosts of each; and it ends with us, whatever happens to us.
         self.command = [
-            "nsenter", f"--net=/run/netns/{cluster.network.name(host)}", "setpriv", *who, "--pdeathsig", "KILL", "--", *command]
+            "nsenter", f"--net=/run/netns/{cluster.network.name(host)}", "unshare", "--mount", "sh", "-c",
+            'mount --bind "$0" /etc/hosts && exec "$@"', str(cluster.folder / "hosts"),
+            "setpriv", *who, "--pdeathsig", "KILL", "--", *map(str, command)]
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"} | (environment or {})
         self.log = cluster.folder / "logs" / f"{name}-{host}.log"
         self.child, self.is_wanted, self.ended_at, self.started_at, self.quick_ends = None, False, None, 0, 0
@@ -181,57 +187,50 @@ class Process:
 
 
 class Postgres:
-    """A primary and a standby that confirms each commit; what an operator does with them."""
+    """A primary and a standby that confirms each commit; what an operator does with them, by deploy/cluster/database."""
 
     def __init__(self, cluster):
-        self.cluster, self.passwords = cluster, cluster.passwords
+        self.cluster = cluster
         self.primary, self.standby = "host1", "host2"
         self.servers = {host: self.server(host) for host in [self.primary, self.standby]}
 
     def folder(self, host):
-        return self.cluster.folder / f"postgres-{host}"
+        return self.cluster.folder / host / "postgresql"
 
     def server(self, host):
+        folder = self.folder(host)
+        self.cluster.place("cluster/postgresql.conf", host, "postgresql/postgresql.conf")
+        self.cluster.place("cluster/pg_hba.conf", host, "postgresql/pg_hba.conf")
+        (folder / "pg_ident.conf").touch()
+        shutil.copytree(folder.parent / "tls", folder / "tls")
+        for path in [folder, folder / "tls", folder / "tls/host.key"]:
+            shutil.chown(path, "postgres", "postgres")
         settings = {
-            "listen_addresses": ADDRESSES[host], "port": 5432, "unix_socket_directories": self.folder(host), "max_connections": 200,
-            # The standby says by this name who it is (synchronous_standby_names).
-            "cluster_name": host, "wal_sender_timeout": "3s", "wal_receiver_timeout": "3s", "wal_retrieve_retry_interval": "500ms",
-            "wal_keep_size": "512MB", "tcp_user_timeout": 4000, "log_error_verbosity": "terse",
+            "config_file": folder / "postgresql.conf", "hba_file": folder / "pg_hba.conf", "ident_file": folder / "pg_ident.conf",
+            "unix_socket_directories": folder, "log_error_verbosity": "terse",
         }
-        command = [f"{POSTGRES}/postgres", "-D", str(self.folder(host) / "cluster")]
-        return Process(self.cluster, "postgres", host, command + [word for key, value in settings.items() for word in ("-c", f"{key}={value}")],
-            user="postgres")
+        command = [f"{POSTGRES}/postgres", "-D", folder / "cluster"]
+        command += [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        return Process(self.cluster, "postgres", host, command, user="postgres")
 
     def make(self):
-        for host in self.servers:
-            self.folder(host).mkdir(mode=0o700)
-            shutil.chown(self.folder(host), "postgres", "postgres")
-        folder = self.folder(self.primary)
-        secret = folder / "password"
-        secret.write_text(self.passwords["postgres"])
-        shutil.chown(secret, "postgres", "postgres")
-        as_postgres = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
-        run(*as_postgres, f"{POSTGRES}/initdb", "-D", folder / "cluster", "-U", "postgres", "--pwfile", secret, "--auth=scram-sha-256",
-            "--encoding=UTF8", "--locale=C.UTF-8", "--data-checksums", timeout=120)
-        secret.unlink()
-        with open(folder / "cluster/pg_hba.conf", "a") as rules:
-            rules.write("host all all 10.77.0.0/24 scram-sha-256\nhost replication replicator 10.77.0.0/24 scram-sha-256\n")
+        run(*AS_POSTGRES, f"{POSTGRES}/initdb", "-D", self.folder(self.primary) / "cluster", "--auth=peer", "--encoding=UTF8",
+            "--locale=C.UTF-8", "--data-checksums", timeout=120)
         self.servers[self.primary].start()
         self.wait(self.primary)
-        environment = {f"POSTGRES_PASSWORD_{name.upper()}": self.passwords[name] for name in SERVICES}
-        self.psql("-q", "-f", str(REPOSITORY / "deploy/postgres/roles.sql"), database="postgres", environment=environment)
-        self.ask(f"CREATE ROLE replicator LOGIN REPLICATION PASSWORD '{self.passwords['replicator']}'")
+        for file in ["postgres/roles.sql", "cluster/replicator.sql"]:
+            text = (REPOSITORY / "deploy" / file).read_text()
+            self.psql(database="postgres", environment=self.cluster.passwords("postgres"), input=text)
         self.follow(self.standby)
 
-    def psql(self, *arguments, host=None, database="streaksnap", environment=None, timeout=30):
-        environment = {"PATH": "/usr/bin:/bin", "PGPASSWORD": self.passwords["postgres"], "PGCONNECT_TIMEOUT": "2"} | (environment or {})
-        return run(f"{POSTGRES}/psql", "-XAt", "-v", "ON_ERROR_STOP=1", "-h", ADDRESSES[host or self.primary], "-U", "postgres", "-d", database,
-            *arguments, env=environment, timeout=timeout).stdout
+    def psql(self, *arguments, host=None, database="streaksnap", environment=None, timeout=30, input=None):
+        environment = {"PATH": "/usr/bin:/bin"} | (environment or {})
+        return run(*AS_POSTGRES, f"{POSTGRES}/psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", self.folder(host or self.primary),
+            "-d", database, *arguments, env=environment, timeout=timeout, input=input).stdout
 
-    def ask(self, *statements, host=None):
-        """- Returns: the lines of the answers."""
-        commands = [word for statement in statements for word in ("-c", statement)]
-        return self.psql("-q", *commands, host=host).splitlines()
+    def ask(self, statement, host=None):
+        """- Returns: the lines of the answer."""
+        return self.psql("-c", statement, host=host).splitlines()
 
     def wait(self, host):
         def answers():
@@ -240,34 +239,34 @@ class Postgres:
 
         self.cluster.until(answers, WHOLE, f"PostgreSQL at {host}")
 
+    def operate(self, host, *words):
+        """What an operator calls at the host; until it has ended, well."""
+        folder = self.folder(host)
+        password = self.cluster.passwords("postgres")["POSTGRES_PASSWORD_REPLICATOR"]
+        password_file = folder / "pgpass"
+        password_file.write_text(f"*:*:*:replicator:{password}\n")
+        password_file.chmod(0o600)
+        shutil.chown(password_file, "postgres", "postgres")
+        work = Process(self.cluster, f"database-{words[0]}", host, [self.cluster.folder / "database", *words], {
+            "PATH": f"{POSTGRES}:/usr/bin:/bin", "PGHOST": folder, "PGDATA": folder / "cluster", "PGPASSFILE": password_file,
+            "PGSSLROOTCERT": folder / "tls/ca.pem"}, user="postgres")
+        work.start()
+        work.is_wanted = False
+        self.cluster.until(lambda: not work.runs, WHOLE + 10, f"database {' '.join(words)} at {host}")
+        if work.child.returncode != 0:
+            raise Failure(f"database {' '.join(words)} at {host} failed:\n{work.tail()}")
+
     def follow(self, host):
         """Makes the host a standby of the primary, from nothing, and has commits wait for it."""
         self.standby = host
-        target = self.folder(host) / "cluster"
-        shutil.rmtree(target, ignore_errors=True)
-        source = f"host={ADDRESSES[self.primary]} user=replicator password={self.passwords['replicator']} connect_timeout=2 tcp_user_timeout=4000"
-        copy = Process(self.cluster, "basebackup", host,
-            [f"{POSTGRES}/pg_basebackup", "-D", str(target), "-d", source, "-X", "stream", "-R", "-c", "fast"], user="postgres")
-        copy.start()
-        copy.is_wanted = False
-        self.cluster.until(lambda: not copy.runs, WHOLE, f"the copy of the database at {host}")
-        if copy.child.returncode != 0:
-            raise Failure(f"the database could not be copied to {host}:\n{copy.tail()}")
+        self.operate(host, "standby", self.primary, host)
         self.servers[host].start()
         self.wait(host)
         self.require(host)
 
     def require(self, host):
         """Commits wait for the standby again, as soon as it has caught up."""
-        caught_up = f"SELECT 1 FROM pg_stat_replication WHERE application_name = '{host}' AND state = 'streaming'"
-        self.cluster.until(lambda: self.ask(caught_up) == ["1"], WHOLE, f"the standby at {host}")
-        self.set_standby(host)
-        in_step = f"SELECT 1 FROM pg_stat_replication WHERE application_name = '{host}' AND sync_state = 'sync'"
-        self.cluster.until(lambda: self.ask(in_step) == ["1"], WHOLE, f"the standby at {host} in step")
-
-    def set_standby(self, name, host=None):
-        """Which standby must confirm a commit before it is answered; none with an empty name."""
-        self.ask(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()", host=host)
+        self.operate(self.primary, "require", host)
 
     def lost(self, host):
         """What the operator does when a host is gone."""
@@ -278,40 +277,74 @@ class Postgres:
 
     def promote(self):
         """The standby becomes the primary. The old one must be dead: it is fenced by the loss of its host."""
-        old, new = self.primary, self.standby
-        # The copy carries the setting of the old primary: without this no commit would ever end.
-        self.set_standby("", host=new)
-        self.ask("SELECT pg_promote()", host=new)
-        self.primary, self.standby = new, old
-        return f"standby at {new} promoted"
+        self.operate(self.standby, "promote")
+        self.primary, self.standby = self.standby, self.primary
+        return f"standby at {self.primary} promoted"
 
     def go_on_alone(self):
-        self.set_standby("")
-        return f"primary at {self.primary} told not to wait for {self.standby}"
+        self.operate(self.primary, "alone")
+        return f"primary at {self.primary} set to go on without {self.standby}"
 
 
 class Cluster:
     def __init__(self, folder, binaries, broker):
         self.folder, self.binaries, self.broker = folder, binaries, broker
-        (folder / "logs").mkdir()
-        for name in ["blobs", "token-keys", "mail"]:
+        for name in ["logs", "blobs", "token-keys", "mail"]:
             (folder / name).mkdir()
-        # A letter first: nats-server takes what begins with a digit for a number.
-        self.passwords = {name: "c" + secrets.token_hex(16) for name in BROKER_USERS + ["postgres", "replicator", "signing", "refresh"]}
         self.ends = 0
         self.processes = []
         self.network = Network()
         self.brokers, self.replicas = {}, {}
 
+    # Installing
+
+    def install(self):
+        """What is done at each host before anything is started, as docs/three-hosts.md says: /etc of a host is the folder of its name."""
+        deploy = REPOSITORY / "deploy"
+        names = "".join(f"{address} {host}\n" for host, address in ADDRESSES.items())
+        (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+        run(deploy / "cluster/certificates", self.folder / "tls", *[f"{host}={address}" for host, address in ADDRESSES.items()])
+        authority = self.folder / "tls/ca.pem"
+        database = (deploy / "cluster/database.conninfo").read_text().strip().replace("/etc/streaksnap/ca.pem", str(authority))
+        run(deploy / "make-secrets", self.folder / "secrets", database)
+        shutil.copy(deploy / "cluster/database", self.folder)
+        for host in ADDRESSES:
+            tls = self.folder / host / "tls"
+            tls.mkdir(parents=True)
+            for source, target in [(f"{host}.pem", "host.pem"), (f"{host}.key", "host.key"), ("ca.pem", "ca.pem")]:
+                shutil.copy(self.folder / "tls" / source, tls / target)
+        for host in HOSTS:
+            self.place("cluster/common.env", host, "streaksnap/common.env")
+            shutil.copy(authority, self.folder / host / "streaksnap")
+            run(deploy / "install-settings", self.folder / "secrets", *REPLICAS[host],
+                env=os.environ | {"STREAKSNAP_ETC": str(self.folder / host / "streaksnap")})
+
+    def place(self, source, host, target, *changes):
+        """Copies a file of deploy to /etc of a host, with what must be otherwise here. - Returns: the path."""
+        text = (REPOSITORY / "deploy" / source).read_text()
+        for old, new in changes:
+            if text.count(old) != 1:
+                raise Failure(f"deploy/{source} has no “{old}”")
+            text = text.replace(old, new)
+        file = self.folder / host / target
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text.replace("/etc/", f"{self.folder}/{host}/"))
+        return file
+
+    def passwords(self, what):
+        """Those that brokers or roles.sql read from their environment."""
+        return dict(line.split("=", 1) for line in (self.folder / f"secrets/{what}-passwords.env").read_text().splitlines())
+
     # Starting
 
     def start(self):
+        self.install()
         self.network.make()
         # From here psql and the requests come from the client's host. The threads of the load follow.
         self.network.enter("client")
         for host in HOSTS:
-            self.brokers[host] = self.add(Process(self, "nats", host, [self.broker, "-c", str(self.broker_configuration(host))],
-                {f"NATS_PASSWORD_{name.upper()}": self.passwords[name] for name in BROKER_USERS}))
+            self.brokers[host] = self.add(
+                Process(self, "nats", host, [self.broker, "-c", self.broker_configuration(host), "--name", host], self.passwords("nats")))
             self.brokers[host].start()
         self.postgres = Postgres(self)
         self.processes += self.postgres.servers.values()
@@ -321,7 +354,7 @@ class Cluster:
         self.replicas = {(name, host): self.add(self.replica(name, host)) for host in HOSTS for name in REPLICAS[host]}
         for process in self.replicas.values():
             process.start()
-        self.balancer = self.add(Process(self, "haproxy", "client", ["haproxy", "-db", "-f", str(self.balancer_configuration())]))
+        self.balancer = self.add(Process(self, "haproxy", "client", ["haproxy", "-db", "-f", self.balancer_configuration()]))
         self.balancer.start()
         self.wait_until_whole()
 
@@ -330,21 +363,10 @@ class Cluster:
         return process
 
     def broker_configuration(self, host):
-        """The users and rights of deploy/nats/nats.conf, and what a cluster needs besides."""
-        text = (REPOSITORY / "deploy/nats/nats.conf").read_text()
-        own = ADDRESSES[host]
-        for old, new in [
-            ("server_name: streaksnap", f"server_name: {host}"), ('listen: "0.0.0.0:4222"', f'listen: "{own}:4222"\nhttp: "{own}:8222"'),
-            ('store_dir: "/data/jetstream"', f'store_dir: "{self.folder}/nats-{host}"'),
-        ]:
-            if text.count(old) != 1:
-                raise Failure(f"deploy/nats/nats.conf has no “{old}”")
-            text = text.replace(old, new)
-        routes = ", ".join(f'"nats://{ADDRESSES[other]}:6222"' for other in HOSTS if other != host)
-        text += f'ping_interval: "1s"\nping_max: 2\ncluster {{\n    name: streaksnap\n    listen: "{own}:6222"\n    routes: [{routes}]\n}}\n'
-        file = self.folder / f"nats-{host}.conf"
-        file.write_text(text)
-        return file
+        shutil.copytree(self.folder / host / "tls", self.folder / host / "nats/tls")
+        self.place("nats/nats.conf", host, "nats/nats.conf", ("/data/jetstream", f"{self.folder}/{host}/nats/jetstream"))
+        # Asked for its state from another host.
+        return self.place("cluster/nats-cluster.conf", host, "nats/nats-cluster.conf", ("127.0.0.1:8222", "0.0.0.0:8222"))
 
     def broker_is_well(self, host):
         return self.answers(host, 8222, "/healthz")
@@ -361,29 +383,10 @@ class Cluster:
             connection.close()
 
     def balancer_configuration(self):
-        servers = "\n".join(f"    server {host} {ADDRESSES[host]}:{PUBLIC_PORT}" for host in HOSTS if "gateway" in REPLICAS[host])
-        file = self.folder / "haproxy.cfg"
-        file.write_text(f"""global
-    stats socket {self.folder}/haproxy.socket mode 600 level admin
-defaults
-    mode http
-    timeout connect 1s
-    timeout client 60s
-    timeout server 60s
-    retries 2
-    option redispatch 1
-    option forwardfor
-frontend public
-    bind 127.0.0.1:{PUBLIC_PORT}
-    default_backend gateways
-backend gateways
-    balance roundrobin
-    option httpchk GET /readyz
-    http-check expect status 200
-    timeout check 1s
-    default-server check inter 500ms fastinter 200ms fall 2 rise 2 on-marked-down shutdown-sessions
-{servers}
-""")
+        socket_change = ("/run/haproxy/admin.sock", f"{self.folder}/haproxy.socket")
+        file = self.place("cluster/haproxy.cfg", "client", "haproxy/haproxy.cfg", socket_change)
+        tls = self.folder / "client/tls"
+        (file.parent / "streaksnap.pem").write_text((tls / "host.pem").read_text() + (tls / "host.key").read_text())
         return file
 
     def tell_balancer(self, command):
@@ -396,35 +399,30 @@ backend gateways
         return ""
 
     def replica(self, name, host):
-        own = ADDRESSES[host]
-        brokers = ",".join(f"nats://{ADDRESSES[other]}:4222" for other in [host] + [one for one in HOSTS if one != host])
-        values = {
-            "NATS_URL": brokers, "NATS_USER": name, "NATS_PASSWORD": self.passwords["operator" if name == "streams" else name],
-            "ADMIN_HOST": own, "ADMIN_PORT": ADMIN_PORTS[name], "DEV_CLOCK": "true", "LOG_LEVEL": "info",
-        }
+        """A service with the settings of its unit, and those by which a test differs from an installation."""
+        etc = self.folder / host / "streaksnap"
+        is_streams = name == "streams"
+        unit = (REPOSITORY / "deploy/systemd" / ("streaksnap-streams.service" if is_streams else "streaksnap@.service")).read_text()
+        text = "\n".join(re.findall(r"^Environment=(.+)$", unit, re.M) + [(etc / f"{file}.env").read_text() for file in ["common", name]])
+        # What systemd hands over.
+        for folder in ["%d/secrets_", f"/run/credentials/streaksnap@{name}.service/secrets_"]:
+            text = text.replace(folder, f"{etc}/secrets/{name}/")
+        environment = dict(re.findall(r"^(\w+)=(.*)$", text, re.M))
+        values = {"DEV_CLOCK": "true"}
         if name in SERVICES:
-            # Whichever of the two takes writes; a host that does not answer costs two seconds.
-            values["DATABASE_URL"] = (
-                f"host={ADDRESSES['host1']},{ADDRESSES['host2']} port=5432 dbname=streaksnap user={name} password={self.passwords[name]}"
-                " target_session_attrs=read-write connect_timeout=2 tcp_user_timeout=4000")
-            values["MEDIA_PUBLIC_URL"] = f"http://127.0.0.1:{PUBLIC_PORT}"
-        if name in ["auth", "streaks", "media", "gateway"]:
-            values |= {"BLOB_FOLDER": self.folder / "blobs", "MEDIA_SIGNING_KEY": self.passwords["signing"]}
+            values["MEDIA_PUBLIC_URL"] = f"https://{ADDRESSES['client']}"
+        if name in BLOB_USERS:
+            values |= {"BLOB_STORE": "local", "BLOB_FOLDER": self.folder / "blobs"}
         if name == "auth":
             values |= {
-                "AUTH_KEY_FOLDER": self.folder / "token-keys", "AUTH_REFRESH_SECRET": self.passwords["refresh"], "AUTH_BCRYPT_COST": 4,
-                "AUTH_ADDRESS_REGISTRATIONS": 0, "AUTH_REGISTRATIONS": 0}
+                "AUTH_KEY_FOLDER": self.folder / "token-keys", "AUTH_BCRYPT_COST": 4, "AUTH_ADDRESS_REGISTRATIONS": 0,
+                "AUTH_REGISTRATIONS": 0}
         if name == "notifications":
             values["NOTIFICATIONS_MAIL_FOLDER"] = self.folder / "mail"
         if name == "gateway":
-            values |= {
-                "HTTP_HOST": own, "HTTP_PORT": PUBLIC_PORT, "HTTP_USER_RATE": 0, "HTTP_ADDRESS_RATE": 0, "HTTP_DRAIN_TIMEOUT": 1,
-                "HTTP_TRUSTED_PROXIES": ADDRESSES["client"]}
-        command = [f"{self.binaries}/{name}"]
-        if name == "streams":
-            values |= {"NATS_USER": "operator", "NATS_STREAM_REPLICAS": 3}
-            command = [f"{self.binaries}/streaksnap", "streams", "--watch"]
-        return Process(self, name, host, command, {f"STREAKSNAP_{key}": str(value) for key, value in values.items()})
+            values |= {"HTTP_USER_RATE": 0, "HTTP_ADDRESS_RATE": 0, "HTTP_DRAIN_TIMEOUT": 1}
+        command = [f"{self.binaries}/streaksnap", "streams", "--watch"] if is_streams else [f"{self.binaries}/{name}"]
+        return Process(self, name, host, command, environment | {f"STREAKSNAP_{key}": str(value) for key, value in values.items()})
 
     # Waiting. Everything that waits also starts again what ended by itself.
 
@@ -494,6 +492,9 @@ backend gateways
             process.is_wanted = False
         self.network.plug(host, False)
         killed = Network.kill(self.network.name(host))
+        for process in here:
+            # Until then it is still there when asked for by its number, as `pg_ctl status` does.
+            process.child.wait(30)
         began = time.monotonic()
         acted = self.postgres.lost(host)
         when = time.monotonic() - began
@@ -628,7 +629,8 @@ def play_all(cluster, faults, seconds, pairs):
     began = time.monotonic()
     cluster.start()
     say(f"three hosts are up after {time.monotonic() - began:.0f} s")
-    crowd = chaos_load.Crowd(chaos_load.API("127.0.0.1", PUBLIC_PORT), pairs, photos(cluster))
+    trust = ssl.create_default_context(cafile=cluster.folder / "tls/ca.pem")
+    crowd = chaos_load.Crowd(chaos_load.API(ADDRESSES["client"], PUBLIC_PORT, trust), pairs, photos(cluster))
     try:
         crowd.gather()
         print(f"\n{'':<44}{'tries':>7}{'failed':>8}{'failing':>10}{'longest':>10}{'longest':>10}\n"

@@ -33,10 +33,10 @@ class Try:
 
 
 class API:
-    """The public API through the load balancer, a connection for each request."""
+    """The public API through the load balancer, a connection for each request. `trust` is whose certificates are right."""
 
-    def __init__(self, host, port):
-        self.host, self.port = host, port
+    def __init__(self, host, port, trust):
+        self.host, self.port, self.trust = host, port, trust
         self.closed = threading.Event()
 
     def send(self, method, path, token=None, body=None, key=None, kind="application/json", timeout=TIMEOUT):
@@ -50,7 +50,7 @@ class API:
             headers["Content-Type"] = kind
             if not isinstance(body, bytes):
                 body = json.dumps(body).encode()
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        connection = http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=self.trust)
         try:
             connection.request(method, path, body, headers)
             reply = connection.getresponse()

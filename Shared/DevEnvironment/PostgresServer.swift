@@ -28,7 +28,9 @@ struct PostgresServer: Sendable {
         if user != nil { try await giveFolder(folder, parent: configuration.dataFolder) }
         let setUp = PostgresSetup(configuration: configuration, binaries: binaries, folder: folder, user: user)
         try await setUp.makeCluster(superuserPassword: passwords["admin"] ?? "")
-        try await Leftover.wait(file: "\(setUp.cluster)/postmaster.pid", mark: setUp.cluster, name: "PostgreSQL")
+        let processFile = "\(setUp.cluster)/postmaster.pid"
+        try await Leftover.wait(file: processFile, mark: setUp.cluster, name: "PostgreSQL")
+        try Leftover.remove(file: processFile)
         let sockets = PostgresSocketFolder(path: folder)
         sockets.removeLeftovers()
 

@@ -166,9 +166,7 @@ enum Leftover {
     ///   - file: Its first line is the process id.
     ///   - mark: Part of its command line, so that another process with that id is not mistaken for it.
     static func wait(file: String, mark: String, name: String) async throws {
-        guard Files.exists(file), let line = try Files.read(file).split(separator: "\n").first, let pid = Int32(line) else {
-            return
-        }
+        guard let pid = try process(in: file) else { return }
         let deadline = ContinuousClock.now + .seconds(20)
         while let commandLine = try? Files.read("/proc/\(pid)/cmdline"), commandLine.contains(mark) {
             guard ContinuousClock.now < deadline else {
@@ -179,5 +177,20 @@ enum Leftover {
             }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+
+    /// Removes the file of a server that was killed, whose process id another process has by now: PostgreSQL takes that for its server and
+    /// does not start. In a container, where ids begin at 1 at each start, it is often a thread of this process.
+    ///
+    /// Only for the holder of the folder's lock, and after `wait`.
+    static func remove(file: String) throws {
+        guard let pid = try process(in: file), kill(pid, 0) == 0 else { return }
+        unlink(file)
+    }
+
+    /// The process id in the first line of a file; nil without one.
+    private static func process(in file: String) throws -> Int32? {
+        guard Files.exists(file) else { return nil }
+        return try Files.read(file).split(separator: "\n").first.flatMap { Int32($0) }
     }
 }

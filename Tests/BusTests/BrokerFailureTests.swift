@@ -210,6 +210,13 @@ extension BrokerTests {
                     $0.connectTimeout = .seconds(1)
                 }
             }
+            let plain = try await NatsServer.start()
+            await #expect(throws: BusConnectionError.self, "a broker without TLS") {
+                try await plain.connect {
+                    $0.tls = .init(authoritiesFile: certificate)
+                    $0.connectTimeout = .seconds(1)
+                }
+            }
         }
 
         @Test func `a frozen broker does not hold up connecting`() async throws {

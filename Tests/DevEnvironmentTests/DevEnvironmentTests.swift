@@ -1,5 +1,6 @@
 import DevEnvironment
 import Foundation
+import Processes
 import Testing
 
 @Suite struct DevEnvironmentTests {
@@ -140,6 +141,29 @@ import Testing
             let url = try #require(await next.start().postgresURL(of: "auth"))
             #expect(try await sql(url, "SELECT 1").output == "1\n")
             await next.stop()
+        }
+    }
+
+    @Test func `a killed database starts again though another process has its id by now`() async throws {
+        try await withDataFolder { folder in
+            let first = DevEnvironment(configuration(folder), logger: silent)
+            _ = try await first.start()
+            await first.stop()
+            // Of PostgreSQL's user: others do not stand in its way. Not this process either, which is its parent.
+            let other = try await ChildProcess.spawn(
+                Command(executable: "sleep", arguments: ["600"], user: geteuid() == 0 ? "postgres" : nil, output: "/dev/null")
+            )
+            defer { other.signal(SIGKILL) }
+            try await until("it runs as that user") {
+                (try? String(contentsOfFile: "/proc/\(other.pid)/comm", encoding: .utf8)) == "sleep\n"
+            }
+            let left = "\(other.pid)\n\(folder)/postgres/cluster\n0\n5432\n\n127.0.0.1\n"
+            try left.write(toFile: "\(folder)/postgres/cluster/postmaster.pid", atomically: true, encoding: .utf8)
+            let next = DevEnvironment(configuration(folder), logger: silent)
+            let url = try #require(await next.start().postgresURL(of: "auth"))
+            #expect(try await sql(url, "SELECT 1").output == "1\n")
+            await next.stop()
+            #expect(isAlive(other.pid))
         }
     }
 

@@ -3,11 +3,19 @@ import Processes
 import TestSupport
 import Testing
 
-/// The manifests of deploy/kubernetes, read by a YAML parser.
+/// What runs elsewhere: the manifests of deploy/kubernetes, container files, and the workflows that publish.
 struct ManifestTests {
-    @Test func `replicas are spread, disturbed one at a time, reached by Prometheus, and fit into PostgreSQL`() async throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/kubernetes").standardized
+    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+    @Test func `replicas are spread, disturbed one by one, scraped, know proxy and blobs, and fit PostgreSQL`() async throws {
+        let folder = Self.repository.appending(path: "deploy/kubernetes")
         let result = try await run(try await PythonPackages.yaml.value, [PythonPackages.file("manifests.py"), folder.path])
+        #expect(result.status == 0 && result.transcript == "ok\n", "\(result.transcript)")
+    }
+
+    @Test func `linters accept workflows, Dockerfiles and Compose files, and these agree with each other`() async throws {
+        let arguments = [PythonPackages.file("containers.py"), Self.repository.path]
+        let result = try await run(try await PythonPackages.linters.value, arguments, within: .seconds(300))
         #expect(result.status == 0 && result.transcript == "ok\n", "\(result.transcript)")
     }
 }

@@ -78,6 +78,10 @@ struct UpTests {
         async throws
     {
         let home = try await Installation(options, environment: Self.environment)
+        try await eventually("it says where people reach it") {
+            let said = Files.text(home.guardian.log) ?? ""
+            return said.contains("ready https://photos.example\n") && said.contains("  open https://photos.example/docs\n")
+        }
         let ann = try await Person.register("ann", at: home)
         _ = try await ann.befriend(try await Person.register("bea", at: home))
         #expect(try await ann.upload(try Photos.jpeg(90)).status == 201)

@@ -143,6 +143,14 @@ struct SettingsTests {
         for url in ["nats://a:4222", "tls://user:word@a:4222,nats://b:1, c:2", "a"] { #expect(try configuration(url).url == url) }
     }
 
+    @Test func `An address that begins with tls asks for TLS, and one without does not`() throws {
+        func asksForTLS(_ url: String) throws -> Bool {
+            try BusConfiguration(Settings(values: ["nats.url": url], declared: ServiceSettings.all), name: "auth").tls != nil
+        }
+        for url in ["tls://a:4222", "tls://a:4222,tls://b:4222", "nats://a:4222, tls://b:4222"] { #expect(try asksForTLS(url)) }
+        for url in ["nats://a:4222", "a:4222,nats://b:4222"] { #expect(try !asksForTLS(url)) }
+    }
+
     @Test func `A value out of its range is refused before anything runs, and names the setting`() throws {
         for (key, values) in [
             ("database.pool", ["0", "201"]), ("database.statement-timeout", ["0", "-1"]), ("rpc.max-in-flight", ["0"]),

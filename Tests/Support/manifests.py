@@ -55,6 +55,18 @@ for name in SERVICES + ["gateway", "streams"]:
     ports = [p["name"] for c in deployments[name]["spec"]["template"]["spec"]["containers"] for p in c["ports"]]
     check("admin" in ports, f"{name}: no port called admin")
 
+# Those that read or write blobs in the sources.
+mounting = sorted(
+    name
+    for name, d in deployments.items()
+    if any(v.get("persistentVolumeClaim", {}).get("claimName") == "blobs" for v in d["spec"]["template"]["spec"]["volumes"])
+)
+check(mounting == ["auth", "gateway", "media", "streaks"], f"the blob folder is mounted by {mounting}")
+# A proxy is demanded before the gateway: without its address all who are not signed in share one limit.
+compose = yaml.safe_load((folder.parent / "compose.yaml").read_text())["services"]
+for what, settings in [("compose.yaml", compose["gateway"]["environment"]), ("config.yaml", kinds["ConfigMap"]["streaksnap"]["data"])]:
+    check(settings.get("STREAKSNAP_HTTP_TRUSTED_PROXIES"), f"{what} does not name the proxy before the gateway")
+
 scalers = {s["spec"]["scaleTargetRef"]["name"]: s["spec"] for s in kinds["HorizontalPodAutoscaler"].values()}
 least = sum(scalers[n]["minReplicas"] if n in scalers else deployments[n]["spec"]["replicas"] for n in SERVICES)
 check(least == 12, f"deploy/README.md computes with 12 replicas of services, not {least}")

@@ -16,7 +16,7 @@ struct CommandTests {
                 "bench_live.py", "bench_habits.py",
                 "bench_notifications.py", "bench_check_ins.py", "bench_database.py", "bench_http.py", "bench_places.py",
                 "bench_writes.py", "generate", "package", "chaos_cluster.py", "chaos_load.py", "compare_protos.py",
-                "new_service.py", "zone_aliases.py",
+                "new_service.py", "release", "zone_aliases.py",
             ].map {
                 "deploy/\($0)"
             } + [

@@ -101,7 +101,7 @@ struct Plan: Sendable {
     static func settings(of options: Up) throws -> Settings {
         var environment = inherited(options, PublicAddress(host: options.host, port: options.port))
         environment[variable("admin.port")] = options.adminPort.map(String.init) ?? Console.environment()[variable("admin.port")]
-        return try Settings(arguments: [], environment: environment, declared: CommonSettings.process)
+        return try Settings(arguments: [], environment: environment, declared: CommonSettings.process + [LinkSettings.publicURL])
     }
 
     private static func variable(_ key: String) -> String {

@@ -188,15 +188,19 @@ struct Up: Sendable {
     private func announce(_ plan: Plan) throws {
         let address = plan.address
         if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
-        let demo = try plan.settings.get(CommonSettings.developmentClock) ? "\n  open \(address.url)/demo" : ""
+        // Where the operator says that people reach it: in a container, or behind a proxy, this machine's addresses lead nowhere.
+        let named = try plan.settings.get(LinkSettings.publicURL)
+        let isNamed = !named.isEmpty && named != address.url
+        let url = isNamed ? named : address.url
+        let play = isNamed ? "" : "\n  deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")"
+        let demo = try plan.settings.get(CommonSettings.developmentClock) ? "\n  open \(url)/demo" : ""
         let files = plan.further.names.map { "\n  settings of \($0): \(plan.settingsFile(of: $0))" }.joined()
         Console.out(
             """
-            ready \(address.url)
-              curl \(address.url)/api/health
-              deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")
-              open \(address.url)/docs\(demo)\(files)
-            \(address.isLoopback ? "" : address.remark)
+            ready \(url)
+              curl \(url)/api/health\(play)
+              open \(url)/docs\(demo)\(files)
+            \(address.isLoopback || isNamed ? "" : address.remark)
             """
         )
     }

@@ -1,7 +1,8 @@
 public import Bus
 
 extension BusConfiguration {
-    /// The bus as the settings name it; the inbox prefix is the executable's own (D9).
+    /// The bus as the settings name it; the inbox prefix is the executable's own (D9). One address with `tls://` asks every server for TLS:
+    /// to one that has none, or that another one stands in for, no password is sent.
     ///
     /// - Throws: `Settings.Invalid`, also for an address that is none of a broker: it would be tried for ever.
     public init(_ settings: Settings, name: String) throws {
@@ -15,7 +16,8 @@ extension BusConfiguration {
             name: name,
             user: try settings.find(CommonSettings.natsUser) ?? name,
             password: try settings.find(CommonSettings.natsPassword),
-            inboxPrefix: "_INBOX.\(name)"
+            inboxPrefix: "_INBOX.\(name)",
+            tls: url.contains("tls://") ? TLS() : nil
         )
     }
 
