@@ -32,6 +32,14 @@ struct AccountTests {
         #expect(try await home.call("GET", "/api/auth/check-username/\(name)").data["available"].bool == false)
     }
 
+    @Test func `an address and a username that are taken are both named`() async throws {
+        let home = try await Installation.shared.value
+        let (ann, bob) = (try await Person.register("ann", at: home), try await Person.register("bob", at: home))
+        let json = "{\"email\":\"\(ann.email)\",\"password\":\"long enough\",\"username\":\"\(bob.username)\"}"
+        let taken = try await Person.patiently { try await home.call("POST", "/api/auth/register", json: json) }
+        #expect(taken.status == 409 && taken.code == "EMAIL_TAKEN" && taken.fields == ["email", "username"], "\(taken.text)")
+    }
+
     @Test func `accepted terms are in the profile`() async throws {
         let home = try await Installation.shared.value
         var person = Person(home: home, username: Person.unique("tess"))

@@ -68,7 +68,24 @@ struct Register: MutationHandler {
                 return SignInReply(status: .checkMail)
             }
         }
-        return try await naming.run(request.username, after: email) { username in
+        do { return try await create(request, form, email, hash, context) } catch var refusal as ServiceError
+            where refusal == .emailTaken
+        {
+            if let username = request.username, try await accounts.isTaken(username: username) {
+                refusal.details += ServiceError.usernameTaken.details
+            }
+            throw refusal
+        }
+    }
+
+    private func create(
+        _ request: RegisterRequest,
+        _ form: ProfileForm,
+        _ email: String,
+        _ hash: String,
+        _ context: CallContext
+    ) async throws -> Once<SignInReply> {
+        try await naming.run(request.username, after: email) { username in
             try await mutations.once(context, request) { work in
                 let account = Account(
                     id: work.ids.make(),

@@ -13,7 +13,12 @@ struct RegisterDevice: MutationHandler {
         let user = try context.requireUser()
         let session = context.principal?.sessionID
         guard PushToken.isWellFormed(request.pushToken) else {
-            throw ServiceError(.invalidArgument, "INVALID_PUSH_TOKEN", "This is not an Expo push token.")
+            throw ServiceError(
+                .invalidArgument,
+                "INVALID_PUSH_TOKEN",
+                "This is not an Expo push token.",
+                details: [.init(field: "push_token", message: "must be like ExponentPushToken[…]")]
+            )
         }
         return try await mutations.once(context, request) { work in
             if let session {
