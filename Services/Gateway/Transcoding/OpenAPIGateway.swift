@@ -59,6 +59,7 @@ enum OpenAPIGateway {
             "GatewayClockChange",
             [
                 "type": "object", "description": "Exactly one of the two.", "minProperties": 1, "maxProperties": 1,
+                "additionalProperties": false,
                 "properties": [
                     "advance_seconds": [
                         "type": "integer", "format": "int64", "minimum": 0, "maximum": 3_153_600_000,
