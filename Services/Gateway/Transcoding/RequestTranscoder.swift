@@ -27,7 +27,8 @@ public struct BlobReference: Hashable, Sendable {
 ///
 /// What goes where follows `google.api.http`: path variables first; the body as the binding's `body` says (`*` is everything that is
 /// not in the path, a name is that field, nothing is nothing); all other fields from the query, which with `*` has none left.
-/// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix; timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
+/// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix;
+/// timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
 ///
 /// Every wrong field is named in the problems of what was read (up to 50); JSON that cannot be read gives one detail with an empty field
 /// and the byte offset.
