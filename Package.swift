@@ -293,10 +293,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", "Cryptography", logging],
         path: "Tests/Support",
-        exclude: [
-            "Expo", "Mail", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling", "containers.py",
-            "manifests.py",
-        ],
+        exclude: ["Expo", "Mail", "Manifests", "Media", "OpenAPI", "Pages", "Rekognition", "RevenueCat", "S3", "Scaling"],
         swiftSettings: strict
     ),
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),

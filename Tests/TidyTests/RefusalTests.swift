@@ -9,17 +9,15 @@ struct RefusalTests {
     /// Handlers that refuse a field in `handle` only, and what they need for it beside the request.
     private static let askMore = [
         "ListParkedEvents": "which services run",
-        "PauseCheckIns": "the user's date",
         "PlanContribution": "nothing: it has one field that a client sends, and its caller's others are right by then",
         "RepairStreak": "the user's credits, which pay before a token does",
         "StartStreak": "who asks",
-        "SuspendAccount": "the time, by which a repeat of a request may not be judged again",
     ]
 
     /// Functions that refuse several fields one after the other, by folder or file, and why.
     private static let oneByOne = [
         "Services/Streaks/Domain/Engine/": "the forms of habits have judged the fields before; the ledger only guards itself",
-        "Services/Streaks/HabitSync/": "a device's change is answered with one field (HA-7)",
+        "Services/Streaks/HabitSync/": "the refusal of a device's change has the other wrong fields, too (HA-7)",
         "Services/Streaks/Domain/Habits/HabitDetails.swift": "a time and its days are built from what was judged by itself",
         "Services/Streaks/Domain/Habits/HabitSettings.swift":
             "the form has judged the fields before, a device's change is answered with one",

@@ -30,7 +30,7 @@ struct RawRequestTests {
 
     @Test(arguments: [
         ("signature=x", "signature: is given by a header"), ("content=eA", "content: is given by the body"),
-        ("sender=x", "sender: is given by the path"), ("color=red", "color: is not a known parameter"),
+        ("sender=x", "sender: is given by the path"), ("color=red", "color: is not a known parameter: this takes attempt"),
         ("attempt=x", "attempt: must be a 32-bit integer"),
     ]) func `What is wrong is named`(query: String, expected: String) throws {
         #expect(refusal { try wire([1], query: query) } == [expected])
