@@ -61,7 +61,8 @@ public struct Backup: Sendable {
         let isRoot = geteuid() == 0
         try Files.makeFolder(folder, mode: 0o700)
         var owner = stat()
-        guard stat(folder, &owner) == 0, let names = try? FileManager.default.contentsOfDirectory(atPath: folder), names.isEmpty else {
+        guard stat(folder, &owner) == 0, let names = try? FileManager.default.contentsOfDirectory(atPath: folder), names.isEmpty
+        else {
             throw DevEnvironmentError(
                 "The folder \(folder) is not empty, or cannot be read.",
                 wayOut: "Stop what runs there and move it away, or name another folder with --data."
@@ -86,7 +87,10 @@ public struct Backup: Sendable {
     private func fill(_ draft: String, from file: String, services: FurtherServices) async throws {
         try await perform("tar", ["--extract", "--file", file, "--no-same-owner", "--directory", draft])
         guard Files.exists("\(draft)/\(Self.dump)"), Files.exists("\(draft)/secrets") else {
-            throw DevEnvironmentError("\(file) is no backup of streaksnap.", wayOut: "Name a file that streaksnap backup has made.")
+            throw DevEnvironmentError(
+                "\(file) is no backup of streaksnap.",
+                wayOut: "Name a file that streaksnap backup has made."
+            )
         }
         var configuration = configuration
         configuration.dataFolder = draft
