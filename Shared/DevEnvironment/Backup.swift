@@ -5,8 +5,9 @@ private import Processes
 
 /// Everything that a data folder must not lose, in one file (tar): the database, the photos and other files, and the secrets.
 ///
-/// The database is dumped first, and what its rows name is copied after it, so that rows never name bytes that are missing. Streams of events
-/// are not in it: the outboxes keep what has left, and publish it once more to an empty broker (deploy/README.md, Backup and restore).
+/// The database is dumped first, and what its rows name is copied after it, so that rows never name bytes that are missing. Streams of
+/// events are not in it: the outboxes keep what has left, and publish it once more to an empty broker (deploy/README.md, Backup and
+/// restore).
 public struct Backup: Sendable {
     private static let dump = "database.dump"
     /// What there is besides the database. Files that uploads wait in are not stored yet.

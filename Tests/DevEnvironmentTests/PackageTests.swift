@@ -74,11 +74,43 @@ struct PackageTests {
         )
         #expect(unit.contains("ExecStart=/usr/lib/streaksnap/%i"))
 
+        try await checkSmallInstall(output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap_") })).path)
+
         let bill = try #require(files.first { $0.hasSuffix(".spdx.json") })
         let content = try JSONDecoder().decode(Bill.self, from: Data(contentsOf: output.appending(path: bill)))
         #expect(content.spdxVersion == "SPDX-2.3")
         #expect(Set(content.packages.map(\.name)).isSuperset(of: ["streaksnap", "swift-nio", "libc6"]))
         #expect(content.packages.first { $0.name == "swift-nio" }?.versionInfo == "2.81.0")
+    }
+
+    /// That the package of the one executable has what the small install needs.
+    private func checkSmallInstall(_ package: String) async throws {
+        let contents = try await text("dpkg-deb", "--contents", package)
+        #expect(contents.contains(#/-rw------- root/root .* \./etc/streaksnap/up\.env\n/#), "secrets may be in it")
+        for file in ["lib/systemd/system/streaksnap-up.service", "share/streaksnap/nginx.conf", "share/streaksnap/Caddyfile"] {
+            #expect(contents.contains(" ./usr/\(file)\n"), "\(contents)")
+        }
+        // What an administrator has changed is kept.
+        #expect(try await text("dpkg-deb", "--info", package, "conffiles") == "/etc/streaksnap/up.env\n")
+        let settings = try await text("sh", "-c", "dpkg-deb --fsys-tarfile '\(package)' | tar -xO ./etc/streaksnap/up.env")
+        #expect(settings.contains("\nSTREAKSNAP_HTTP_TRUSTED_PROXIES=127.0.0.1\n") && !settings.contains("DEV_CLOCK"))
+        for script in ["postinst", "prerm", "postrm"] {
+            let read = try await text("sh", "-c", "dpkg-deb --info '\(package)' \(script) | sh -n && echo right")
+            #expect(read == "right\n")
+        }
+    }
+
+    @Test func `the units allow the calls by which decoders of videos are locked in`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+        let text = { (path: String) in try String(contentsOf: root.appending(path: path), encoding: .utf8) }
+        let source = try text("Shared/CBoundedProcess/bounded_process.c")
+        let calls = Set(source.matches(of: /SYS_(landlock_\w+)/).map { String($0.1) })
+        #expect(calls.count == 3)
+        for unit in ["systemd/streaksnap@.service", "small/streaksnap-up.service"] {
+            let filter = try #require(try text("deploy/\(unit)").firstMatch(of: /\nSystemCallFilter=(.+)/))
+            // The group of Debian 12's systemd (252) has none of them, and what a filter lacks ends the process.
+            #expect(calls.isSubset(of: Set(filter.1.split(separator: " ").map(String.init))), "\(unit)")
+        }
     }
 
     private struct Bill: Decodable {

@@ -1,5 +1,5 @@
-# What an operator of the small install does on a Debian that has nothing else, as root, in a network of its own. Where a comment names a section
-# of the page (deploy/docs/small-install.md), the commands of that section are put.
+# What an operator of the small install does on a Debian that has nothing else, as root, in a network of its own. Where a comment names a
+# section of the page (deploy/docs/small-install.md), the commands of that section are put.
 set -eu
 trap '[ $? = 0 ] || tail -n 40 /run/units/*.log >&2' EXIT
 fail() { echo "session: $*" >&2; exit 1; }
@@ -8,10 +8,13 @@ says() { expected=$1; shift; said=$("$@" 2>&1) || true; [ "$said" = "$expected" 
 status() { curl -sS -o /dev/null -w '%{http_code}' "$@"; }
 # forgot CLIENT NAME: asks for a mail from another address of this machine, and says that it is from elsewhere.
 forgot() {
-    status --interface "127.0.0.$1" -H "X-Forwarded-For: 192.0.2.${2#*-}" "https://$SITE/api/auth/password/forgot" --json "{\"email\":\"$2@example.com\"}"
+    status --interface "127.0.0.$1" -H "X-Forwarded-For: 192.0.2.${2#*-}" "https://$SITE/api/auth/password/forgot" \
+        --json "{\"email\":\"$2@example.com\"}"
 }
 # upload ARGUMENTS...: what the API says of a video of 100 MiB that is none.
-upload() { head -c 104857600 /dev/zero | curl -s "https://$SITE/api/posts" "$@" -F "video=@-;filename=a.mp4;type=video/mp4" | jq -r .error.reason; }
+upload() {
+    head -c 104857600 /dev/zero | curl -s "https://$SITE/api/posts" "$@" -F "video=@-;filename=a.mp4;type=video/mp4" | jq -r .error.reason
+}
 # trust AUTHORITY: curl knows the site's address, and who its certificate is of.
 trust() {
     printf 'resolve = "%s"\n' "$SITE:80:127.0.0.1" "$SITE:443:127.0.0.1" >/root/.curlrc
