@@ -6,8 +6,8 @@ fail() { echo "session: $*" >&2; exit 1; }
 # says EXPECTED COMMAND...: what it prints is that.
 says() { expected=$1; shift; said=$("$@") || true; [ "$said" = "$expected" ] || fail "$*: $said, not $expected"; }
 status() { curl -sS -o /dev/null -w '%{http_code}' "$@"; }
-# forgot CLIENT NAME: asks for a mail from another address of this machine, and says that it is from elsewhere.
-forgot() {
+# ask CLIENT NAME: asks for a mail from another address of this machine, and says that it is from elsewhere.
+ask() {
     status --interface "127.0.0.$1" -H "X-Forwarded-For: 192.0.2.${2#*-}" "https://$SITE/api/auth/password/forgot" \
         --json "{\"email\":\"$2@example.com\"}"
 }
@@ -33,9 +33,9 @@ proxied() {
     grep -q '^event: notification' /root/events || fail "no event came: $(cat /root/events)"
     kill $events
     # Signed-out clients are counted by their addresses, not by what they say of themselves, nor all as one.
-    for number in $(seq 30); do says 202 forgot "$1" "$1-$number"; done
-    says 429 forgot "$1" "$1-31"
-    says 202 forgot "9$1" "$1-31"
+    for number in $(seq 30); do says 202 ask "$1" "$1-$number"; done
+    says 429 ask "$1" "$1-31"
+    says 202 ask "9$1" "$1-31"
     # A video of the greatest size comes through, so that the API says what is wrong with it; one that may not be sent is refused at once.
     says UNSUPPORTED_VIDEO_TYPE upload -H "Authorization: Bearer $ADA" -F latitude=52.5 -F longitude=13.4
     says AUTHENTICATION_REQUIRED upload
