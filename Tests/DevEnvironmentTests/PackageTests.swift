@@ -100,17 +100,18 @@ struct PackageTests {
         }
     }
 
-    @Test func `the units allow the calls by which decoders of videos are locked in`() throws {
+    @Test func `units that decode videos are locked in alike, and may lock the decoders in`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
         let text = { (path: String) in try String(contentsOf: root.appending(path: path), encoding: .utf8) }
-        let source = try text("Shared/CBoundedProcess/bounded_process.c")
-        let calls = Set(source.matches(of: /SYS_(landlock_\w+)/).map { String($0.1) })
-        #expect(calls.count == 3)
-        for unit in ["systemd/streaksnap@.service", "small/streaksnap-up.service"] {
-            let filter = try #require(try text("deploy/\(unit)").firstMatch(of: /\nSystemCallFilter=(.+)/))
-            // The group of Debian 12's systemd (252) has none of them, and what a filter lacks ends the process.
-            #expect(calls.isSubset(of: Set(filter.1.split(separator: " ").map(String.init))), "\(unit)")
+        let hardening = try ["deploy/systemd/streaksnap@.service", "deploy/small/streaksnap-up.service"].map { unit in
+            try #require(try text(unit).split(separator: "\n\n").first { $0.hasPrefix("NoNewPrivileges=yes\n") }, "\(unit)")
         }
+        #expect(hardening[0] == hardening[1])
+        let calls = Set(try text("Shared/CBoundedProcess/bounded_process.c").matches(of: /SYS_(landlock_\w+)/).map(\.1))
+        #expect(calls.count == 3)
+        let filter = try #require(hardening[0].firstMatch(of: /\nSystemCallFilter=(.+)/))
+        // The group of Debian 12's systemd (252) has none of them, and what a filter lacks ends the process.
+        #expect(calls.isSubset(of: Set(filter.1.split(separator: " "))), "\(filter.1)")
     }
 
     private struct Bill: Decodable {
