@@ -104,7 +104,7 @@ run_tests() {
         [[ $depth == quick || $depth == full ]] || refuse "--depth must be quick or full, not “$depth”"
     done
     # A bare Debian is made of it.
-    if [[ $depth == full ]]; then further+=(debootstrap); fi
+    if [[ $depth == full ]]; then further+=(debootstrap iproute2); fi
     setup_tests "${further[@]}"
     mkdir -p .run
     # Tests start `deploy/dev up`, which would bring it while others ask which version Debian's package has.

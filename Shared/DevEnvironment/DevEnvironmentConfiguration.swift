@@ -46,6 +46,9 @@ public struct DevEnvironmentConfiguration: Sendable {
         self.postgresSettings = postgresSettings
         self.startTimeout = startTimeout
     }
+
+    /// Where PostgreSQL's programs are.
+    var postgresFolder: String { postgresBinaries ?? "/usr/lib/postgresql/15/bin" }
 }
 
 /// Where the servers of a running environment are, and the secrets to use them with.

@@ -18,7 +18,7 @@ struct PostgresServer: Sendable {
         passwords: [String: String],
         logger: Logger
     ) async throws -> PostgresServer {
-        let binaries = configuration.postgresBinaries ?? "/usr/lib/postgresql/15/bin"
+        let binaries = configuration.postgresFolder
         for program in ["postgres", "initdb", "psql", "pg_isready"] {
             try Binaries.check("\(binaries)/\(program)", wayOut: wayOut)
         }

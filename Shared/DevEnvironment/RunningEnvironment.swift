@@ -23,6 +23,23 @@ public struct RunningEnvironment: Sendable {
     ///
     /// - Throws: `DevEnvironmentError` when PostgreSQL does not run there.
     public func postgresURL(of service: String) throws(DevEnvironmentError) -> String {
+        let port = try postgresPort()
+        return "postgresql://\(service):\(try postgresPassword(of: service))@127.0.0.1:\(port)/\(PostgresRoles.database)"
+    }
+
+    /// The variables by which PostgreSQL's own programs reach it as the superuser.
+    ///
+    /// - Throws: `DevEnvironmentError` when PostgreSQL does not run there.
+    func superuserVariables() throws(DevEnvironmentError) -> [String: String] {
+        let port = try postgresPort()
+        return ["PGHOST": "127.0.0.1", "PGPORT": port, "PGUSER": "postgres", "PGPASSWORD": try postgresPassword(of: "admin")]
+    }
+
+    private func postgresPassword(of role: String) throws(DevEnvironmentError) -> String {
+        try Files.read("\(dataFolder)/secrets/postgres-\(role)")
+    }
+
+    private func postgresPort() throws(DevEnvironmentError) -> String {
         let file = "\(dataFolder)/postgres/cluster/postmaster.pid"
         // PostgreSQL writes its process id in the first line and its port in the fourth.
         guard Files.exists(file), case let lines = try Files.read(file).split(separator: "\n", omittingEmptySubsequences: false),
@@ -33,7 +50,6 @@ public struct RunningEnvironment: Sendable {
                 wayOut: "Start it first (streaksnap up), or name its data folder: --data DIR."
             )
         }
-        let password = try Files.read("\(dataFolder)/secrets/postgres-\(service)")
-        return "postgresql://\(service):\(password)@127.0.0.1:\(port)/\(PostgresRoles.database)"
+        return "\(port)"
     }
 }

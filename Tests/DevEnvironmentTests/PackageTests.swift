@@ -79,6 +79,8 @@ struct PackageTests {
         )
         #expect(unit.contains("ExecStart=/usr/lib/streaksnap/%i"))
 
+        try await checkSmallInstall(output.appending(path: try #require(files.first { $0.hasPrefix("streaksnap_") })).path)
+
         // Those of two kinds of processors are published side by side.
         let kind = try await text("dpkg", "--print-architecture").trimmingCharacters(in: .whitespacesAndNewlines)
         let bill = try #require(files.first { $0.hasSuffix("-\(kind).spdx.json") })
@@ -86,6 +88,37 @@ struct PackageTests {
         #expect(content.spdxVersion == "SPDX-2.3")
         #expect(Set(content.packages.map(\.name)).isSuperset(of: ["streaksnap", "swift-nio", "libc6"]))
         #expect(content.packages.first { $0.name == "swift-nio" }?.versionInfo == "2.81.0")
+    }
+
+    /// That the package of the one executable has what the small install needs.
+    private func checkSmallInstall(_ package: String) async throws {
+        let contents = try await text("dpkg-deb", "--contents", package)
+        #expect(contents.contains(#/-rw------- root/root .* \./etc/streaksnap/up\.env\n/#), "secrets may be in it")
+        for file in ["lib/systemd/system/streaksnap-up.service", "share/streaksnap/nginx.conf", "share/streaksnap/Caddyfile"] {
+            #expect(contents.contains(" ./usr/\(file)\n"), "\(contents)")
+        }
+        // What an administrator has changed is kept.
+        #expect(try await text("dpkg-deb", "--info", package, "conffiles") == "/etc/streaksnap/up.env\n")
+        let settings = try await text("sh", "-c", "dpkg-deb --fsys-tarfile '\(package)' | tar -xO ./etc/streaksnap/up.env")
+        #expect(settings.contains("\nSTREAKSNAP_HTTP_TRUSTED_PROXIES=127.0.0.1\n") && !settings.contains("DEV_CLOCK"))
+        for script in ["postinst", "prerm", "postrm"] {
+            let read = try await text("sh", "-c", "dpkg-deb --info '\(package)' \(script) | sh -n && echo right")
+            #expect(read == "right\n")
+        }
+    }
+
+    @Test func `units that decode videos are locked in alike, and may lock the decoders in`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+        let text = { (path: String) in try String(contentsOf: root.appending(path: path), encoding: .utf8) }
+        let hardening = try ["deploy/systemd/streaksnap@.service", "deploy/small/streaksnap-up.service"].map { unit in
+            try #require(try text(unit).split(separator: "\n\n").first { $0.hasPrefix("NoNewPrivileges=yes\n") }, "\(unit)")
+        }
+        #expect(hardening[0] == hardening[1])
+        let calls = Set(try text("Shared/CBoundedProcess/bounded_process.c").matches(of: /SYS_(landlock_\w+)/).map(\.1))
+        #expect(calls.count == 3)
+        let filter = try #require(hardening[0].firstMatch(of: /\nSystemCallFilter=(.+)/))
+        // The group of Debian 12's systemd (252) has none of them, and what a filter lacks ends the process.
+        #expect(calls.isSubset(of: Set(filter.1.split(separator: " "))), "\(filter.1)")
     }
 
     private struct Bill: Decodable {

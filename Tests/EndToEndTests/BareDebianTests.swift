@@ -6,6 +6,7 @@ import Testing
 /// The Debian packages of what was built, on a Debian 12 that has nothing else: debootstrap makes it in a folder.
 struct BareDebianTests {
     private static let repository = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+    private static let fixtures = "Tests/EndToEndTests/Fixtures/small"
 
     @Test func `the packages install on a bare Debian 12, bring what they need, and the system runs there`() async throws {
         // A Debian is downloaded, which needs root, and takes minutes.
@@ -24,7 +25,8 @@ struct BareDebianTests {
         let names = try FileManager.default.contentsOfDirectory(atPath: packages).filter { $0.hasSuffix(".deb") }
         #expect(names.count == 9, "\(names)")
         for name in names { try FileManager.default.moveItem(atPath: "\(packages)/\(name)", toPath: "\(debian)/root/\(name)") }
-        let install = "apt-get -q update && apt-get -q -y install " + names.map { "/root/\($0)" }.joined(separator: " ")
+        try await installSmall(debian)
+        let install = "apt-get -q -y install " + names.map { "/root/\($0)" }.joined(separator: " ")
         try await done(Self.enter(debian, "/bin/sh", "-c", install))
 
         let version = try await done(Self.enter(debian, "/usr/bin/streaksnap", "--version"))
@@ -49,11 +51,52 @@ struct BareDebianTests {
         try FileManager.default.removeItem(at: folder)
     }
 
+    /// Does all that the page of the small install says, with what it shows in between (`Fixtures/small/session.sh`), in a network of its
+    /// own: there all ports are free, and what Debian has to bring is in apt's cache.
+    private func installSmall(_ debian: String) async throws {
+        let fetch = """
+            cd /root && apt-get -q update && apt-get -q -y install jq
+            apt-get -q -y --download-only install ./streaksnap-common_*.deb ./streaksnap_[0-9]*.deb curl openssl nginx caddy
+            """
+        try await done(Self.enter(debian, "/bin/sh", "-e", "-c", fetch))
+        try FileManager.default.copyItem(
+            atPath: Self.repository.appending(path: "\(Self.fixtures)/systemctl").path,
+            toPath: "\(debian)/usr/local/sbin/systemctl"
+        )
+        try Self.session().write(toFile: "\(debian)/root/session.sh", atomically: true, encoding: .utf8)
+        let said = try await done(Self.enter(debian, isAlone: true, "/bin/bash", "-x", "/root/session.sh"))
+        #expect(said.hasSuffix("session: done\n"), "\(said.suffix(2_000))")
+        try FileManager.default.removeItem(atPath: "\(debian)/usr/local/sbin/systemctl")
+    }
+
+    /// The session with the commands of the pages in their places.
+    private static func session() throws -> String {
+        let text = { (path: String) in try String(contentsOf: repository.appending(path: path), encoding: .utf8) }
+        let commands = { (section: Substring) in
+            section.split(separator: "```sh\n").dropFirst().map { $0.split(separator: "```").first ?? "" }.joined()
+        }
+        var session = try text("\(fixtures)/session.sh")
+        for section in try text("deploy/docs/small-install.md").split(separator: "\n## ").dropFirst()
+        where section.contains("```sh") {
+            let line = "#page \(section.prefix { $0 != "\n" })\n"
+            #expect(session.contains(line), "no command of the page is left out")
+            session.replace(line, with: commands(section))
+        }
+        let readme = try #require(try text("README.md").split(separator: "\n## ").first { $0.hasPrefix("Using it with curl") })
+        let calls = commands(readme).replacing("API=http://127.0.0.1:8080\n", with: "API=https://$SITE\n")
+        session.replace("#readme\n", with: calls.replacing("deploy/dev photo", with: "streaksnap photo"))
+        #expect(!session.contains("#page") && !session.contains("#readme"))
+        return session
+    }
+
     /// The command that runs a program with a folder as its root, where /proc, /dev and the folder of temporary files are those of this machine.
-    private static func enter(_ root: String, _ program: String...) -> [String] {
+    ///
+    /// - Parameter isAlone: no network but loopback, and no process is left behind.
+    private static func enter(_ root: String, isAlone: Bool = false, _ program: String...) -> [String] {
         let shared = FileManager.default.temporaryDirectory.path
         let script = """
             set -e
+            \(isAlone ? "ip link set lo up; mount -t tmpfs tmpfs \"$1/run\"" : "")
             mount -t proc proc "$1/proc"
             mount --rbind /dev "$1/dev"
             mkdir -p "$1$2"
@@ -61,10 +104,11 @@ struct BareDebianTests {
             cp /etc/resolv.conf "$1/etc/resolv.conf"
             root=$1
             shift 2
-            exec env -u STREAKSNAP_BIN DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \\
+            exec env -u STREAKSNAP_BIN DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root \\
                 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" "$@"
             """
-        return ["unshare", "--mount", "sh", "-c", script, "sh", root, shared] + program
+        let alone = isAlone ? ["--net", "--pid", "--fork", "--kill-child"] : []
+        return ["unshare", "--mount"] + alone + ["sh", "-c", script, "sh", root, shared] + program
     }
 
     @discardableResult

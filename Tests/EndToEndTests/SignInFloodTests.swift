@@ -7,7 +7,10 @@ extension RestartTests {
     @Test func `an address that registers without end keeps no other from signing in`() async throws {
         let home = try await Installation(
             ["--bcrypt-cost", "11"],
-            environment: ["STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1"]
+            environment: [
+                "STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1", "STREAKSNAP_AUTH_ADDRESS_REGISTRATIONS": "0",
+                "STREAKSNAP_AUTH_REGISTRATIONS": "0",
+            ]
         )
         let ada = try await Person.register("ada", at: home)
         let hasEnded = Flag()

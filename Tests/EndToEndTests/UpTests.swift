@@ -63,6 +63,24 @@ struct UpTests {
         #expect(foreign.status == 1 && foreign.errors.contains("Name an address of this machine"), "\(foreign.transcript)")
     }
 
+    @Test func `behind a trusted proxy the defaults are those of a server, and clients are counted by what it says`() async throws
+    {
+        let home = try await Installation(environment: ["STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1"])
+        let chief = try await Person.administrator(at: home)
+        let refused = try await chief.get("/api/admin/actions")
+        #expect(refused.status == 403 && refused.code == "SECOND_FACTOR_ENROLMENT_REQUIRED", "\(refused.text)")
+        func ask(_ name: String, from client: String) async throws -> Int {
+            let headers = [("X-Forwarded-For", client)]
+            let body = "{\"email\":\"\(name)@example.com\"}"
+            return try await home.call("POST", "/api/auth/password/forgot", json: body, headers: headers).status
+        }
+        // auth.address-registrations
+        for number in 1...30 { #expect(try await ask("n\(number)", from: "192.0.2.1, 198.51.100.7") == 202) }
+        #expect(try await ask("n31", from: "192.0.2.2, 198.51.100.7") == 429)
+        #expect(try await ask("n31", from: "192.0.2.1, 198.51.100.8") == 202)
+        await home.guardian.end()
+    }
+
     /// Settings of the operator, and some that only `up` can know.
     private static let environment = [
         "STREAKSNAP_OTLP_ENDPOINT": "http://127.0.0.1:9", "STREAKSNAP_MEDIA_PUBLIC_URL": "https://photos.example",

@@ -82,10 +82,14 @@ struct Plan: Sendable {
             name.hasPrefix("STREAKSNAP_") && !own.contains(name) && !own.contains { name == $0 + "_FILE" }
         }
         // One who stops `up` waits for it, and nothing else will answer.
+        var defaults = ["media.public-url": address.url, "http.drain-timeout": "1"]
+        let isBehindProxy = result[variable("http.trusted-proxies")]?.isEmpty == false
         // For development: a new administrator need not fetch a phone first.
-        var defaults = ["media.public-url": address.url, "http.drain-timeout": "1", "auth.admin-second-factor": "enrolled"]
-        // Tests and demonstrations make many users, and no one else reaches this machine's own address.
-        if address.isLoopback { defaults.merge(["auth.address-registrations": "0", "auth.registrations": "0"]) { $1 } }
+        if !isBehindProxy { defaults["auth.admin-second-factor"] = "enrolled" }
+        // Tests and demonstrations make many users, and no one else reaches this machine's own address, but through a proxy.
+        if address.isLoopback, !isBehindProxy {
+            defaults.merge(["auth.address-registrations": "0", "auth.registrations": "0"]) { $1 }
+        }
         result.merge(defaults.map { (variable($0), $1) }) { given, _ in given }
         let given = [
             "log.level": options.logLevel, "dev.clock": options.devClock ? "true" : nil, "otlp.endpoint": options.otlpEndpoint,

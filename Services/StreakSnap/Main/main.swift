@@ -8,7 +8,7 @@ await ProgramMain.run(
     version: BuildInfo.version,
     commands: [
         Up.command, Streams.command, Render.command, AccountCommands.makeAdmin, AccountCommands.removeSecondFactor,
-        AccountCommands.rotateKey, OutageCommands.declareOutage, BillingCommands.replayPurchases, Photo.command,
-        TestEnvironment.command,
+        AccountCommands.rotateKey, OutageCommands.declareOutage, BillingCommands.replayPurchases, BackupCommands.backup,
+        BackupCommands.restore, Photo.command, TestEnvironment.command,
     ]
 )
