@@ -203,8 +203,7 @@ public final class GatewayHost: Program {
                 ),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil, clock: clock),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
-                clock: clockRoutes,
-                map: clockRoutes.map { _ in MapRoute() }
+                clock: clockRoutes
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
             limiter: RequestLimiter(
