@@ -90,7 +90,7 @@ struct LogTests {
         }
     }
 
-    @Test func `a broken streak offers a token to whom has none, and its entry stays what it was when it was made`() async throws {
+    @Test func `a broken streak offers a token to whom has none, and its entry stays as it was made`() async throws {
         try await withWorld { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             func balance(_ user: UserID, _ count: Int32, version: Int64) async throws {
