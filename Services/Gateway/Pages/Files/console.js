@@ -126,7 +126,7 @@ export function pages(path, entries, row, empty) {
         place.replaceChildren(h("p", { class: "quiet", role: "status" }, "Loading …"));
         try {
             const { data, meta } = await ask("GET", cursor ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor })}` : path);
-            const rows = entries(data).map(row);
+            const rows = entries(data).map(row).flat();
             list.append(...rows);
             const next = meta?.next_cursor;
             const button = next && h("button", { class: "button", onclick: () => load(next) }, "Show more");

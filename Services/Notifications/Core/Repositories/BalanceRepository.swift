@@ -26,7 +26,7 @@ enum BalanceRepository {
 
     /// The wording of what is pushed, in statements about `notification`: it offers nothing that would be refused now (NO-5).
     static let pushedWording: Query = """
-        CASE WHEN kind = \(NotificationKind.streakBroken.rawValue) AND wording IN (0, \(Wording.hasNoToken))
+        CASE WHEN kind = \(NotificationKind.streakBroken.rawValue) AND wording IN (0::smallint, \(Wording.hasNoToken))
         THEN CASE WHEN \(hasToken(of: "notification")) THEN 0::smallint ELSE \(Wording.hasNoToken) END ELSE wording END
         """
 
