@@ -203,6 +203,7 @@ public final class GatewayHost: Program {
                 ),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil, clock: clock),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
+                session: ConsoleSession(bodyTimeout: bodyTimeout),
                 clock: clockRoutes
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),

@@ -35,6 +35,25 @@ def refusals(it, email, other, password):
     page.context.close()
 
 
+def reload(it, email, password):
+    """A reload does not sign out; what is kept for it no script sees, and it ends with the sign-out."""
+    page = it.page()
+    sign_in(it, page, email, password)
+    page.reload()
+    page.wait_for_selector("nav a[aria-current]")
+    page.wait_for_selector("a.row")
+    kept = page.context.cookies(f"{it.address}/admin/session")
+    assert len(kept) == 1 and kept[0]["httpOnly"] and kept[0]["sameSite"] == "Strict" and kept[0]["path"] == "/admin/session", kept
+    assert kept[0]["expires"] == -1 and not page.context.cookies(f"{it.address}/api/admin/accounts"), kept
+    assert page.evaluate("document.cookie") == ""
+    page.click("header button")
+    page.wait_for_selector("[name=password]")
+    assert not page.context.cookies(f"{it.address}/admin/session")
+    page.reload()
+    page.wait_for_selector("[name=password]")
+    page.context.close()
+
+
 def people(page, username, user):
     page.fill("[type=search]", username)
     page.keyboard.press("Enter")
@@ -310,6 +329,7 @@ def looks(it, email, password, user, streak):
 def main(address, email, other, password, username, user, streak, report, event):
     with browser(address) as it:
         refusals(it, email, other, password)
+        reload(it, email, password)
         page = it.page()
         sign_in(it, page, email, password)
         people(page, username, user)
