@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import Transcoding
 
 /// Pages for browsers: `/docs` shows the API (PF-6), `/admin` is the console of administrators, `/demo` plays the product, `/map` shows posts
 /// and clusters (PL-4). What they are made of lies in `Pages/`.
@@ -55,6 +56,12 @@ struct PageRoutes: Sendable {
         guard path.hasSuffix("/") else { return nil }
         let page = path == "/" ? "/docs" : String(path.dropLast())
         return Self.paths.contains(page) && has(page) ? page : nil
+    }
+
+    /// The page that was probably meant by a path that is none, as `GET /docs`; nil when none is near.
+    func near(_ path: String) -> String? {
+        let (name, names) = (String(path.dropFirst()), Self.paths.filter(has).map { String($0.dropFirst()) })
+        return name.contains("/") ? nil : NearName.of(name, among: names).map { "GET /\($0)" }
     }
 
     /// Whether a path is one of a page, or of what it is made of.
