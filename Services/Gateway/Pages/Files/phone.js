@@ -102,6 +102,12 @@ export class Phone {
         return this.state.detail?.streak ?? null;
     }
 
+    /// Whether the inbox has a milestone of the two that is new.
+    get hasMilestone() {
+        const isNew = (note) => clock.now() - Date.parse(note.created_at) < 60000;
+        return this.state.inbox.notifications.some((note) => note.type === "milestone" && note.streak_id === this.streakID && isNew(note));
+    }
+
     /// The streak of the two, once there is one.
     get streakID() {
         return people.load().streak ?? null;
@@ -170,10 +176,11 @@ export class Phone {
         this.push(notes.filter(Boolean).reverse());
     }
 
-    /// Shows the first moment of these entries as a push.
+    /// Shows the first moment of these entries as a push. What comes late of the moment that was shown last does not take its place.
     push(notes) {
-        const note = moments(notes, this.streakID)[0];
-        if (!note) return;
+        if (notes.length === 0) return;
+        const note = moments([...notes, this.pushed].filter(Boolean), this.streakID)[0];
+        this.pushed = note;
         this.banner.replaceChildren(h("strong", {}, note.title), h("span", {}, note.body));
         this.banner.classList.add("shown");
         clearTimeout(this.bannerTimer);

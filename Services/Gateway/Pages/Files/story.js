@@ -101,7 +101,12 @@ export class Story {
             }
         } finally {
             for (const phone of this.phones) phone.rest(false);
-            await Promise.all(this.phones.map((phone) => phone.refresh("home", "inbox")));
+            // What the last photos bring takes a moment to be in the inbox.
+            for (let turn = 0; turn < 20; turn += 1) {
+                await Promise.all(this.phones.map((phone) => phone.refresh("home", "inbox")));
+                if ((this.streak?.current_count ?? 0) < goal || this.phones.every((phone) => phone.hasMilestone)) break;
+                await new Promise((done) => setTimeout(done, 250));
+            }
             for (const phone of this.phones) phone.push(phone.state.inbox.notifications);
         }
     }
