@@ -203,8 +203,8 @@ public final class GatewayHost: Program {
                 ),
                 documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil, clock: clock),
                 pages: PageRoutes(isDevelopment: clockRoutes != nil),
-                clock: clockRoutes,
-                map: clockRoutes.map { _ in MapRoute() }
+                session: ConsoleSession(bodyTimeout: bodyTimeout),
+                clock: clockRoutes
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
             limiter: RequestLimiter(

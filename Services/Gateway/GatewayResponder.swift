@@ -186,7 +186,7 @@ final class GatewayResponder: Sendable {
     private func near(_ request: HTTPRequest) -> String? {
         let path = "/" + request.path.split(separator: "/").joined(separator: "/")
         if path != request.path, let method = own.methods(of: path)?.first { return "\(method) \(path)" }
-        return catalog.routes.suggestion(method: request.method.rawValue, path: request.path)
+        return catalog.routes.suggestion(method: request.method.rawValue, path: request.path) ?? own.pages.near(path)
     }
 
     /// The route that was probably meant by a path that only another has.

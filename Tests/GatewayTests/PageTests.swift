@@ -33,12 +33,17 @@ struct PageTests {
         #expect(try await Self.ask("/pages/docs.js", "If-None-Match: \"other\"\r\n").status == 200)
     }
 
-    @Test func `without the development clock there is no demo, nor anything only it needs`() async throws {
-        for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/pages/demo.css", "/pages/nothing.js", "/pages/", "/demo/"] {
+    @Test func `without the development clock there is no demo and no map, nor anything only they need`() async throws {
+        for path in [
+            "/demo", "/pages/demo.js", "/pages/phone.js", "/pages/demo.css", "/map", "/pages/land.bin", "/pages/nothing.js",
+            "/pages/", "/demo/",
+        ] {
             #expect(try await Self.ask(path).status == 404, "\(path)")
         }
         let pages = PageRoutes(isDevelopment: true)
-        for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/docs"] { #expect(pages.has(path), "\(path)") }
+        for path in ["/demo", "/pages/demo.js", "/pages/phone.js", "/map", "/pages/land.bin", "/docs"] {
+            #expect(pages.has(path), "\(path)")
+        }
         #expect(!pages.has("/pages/nothing.js") && !pages.has("/pages/demo.html"))
     }
 
@@ -55,7 +60,7 @@ struct PageTests {
     @Test(arguments: [false, true])
     func `all that a page names is there, wherever the page is`(isDevelopment: Bool) throws {
         let pages = PageRoutes(isDevelopment: isDevelopment)
-        var waiting = ["docs.html", "admin.html"] + (isDevelopment ? ["demo.html"] : [])
+        var waiting = ["docs.html", "admin.html"] + (isDevelopment ? ["demo.html", "map.html"] : [])
         var seen = Set(waiting)
         while let name = waiting.popLast() {
             for match in Self.text(name).matches(of: /"(\/pages\/([a-z]+\.[a-z]+))"/) {
@@ -63,7 +68,7 @@ struct PageTests {
                 if seen.insert(String(match.2)).inserted { waiting.append(String(match.2)) }
             }
         }
-        #expect(seen.count > (isDevelopment ? 24 : 17), "\(seen)")
+        #expect(seen.count > (isDevelopment ? 28 : 17), "\(seen)")
     }
 
     @Test func `every file of the folder is in the program`() throws {

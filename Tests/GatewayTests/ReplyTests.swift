@@ -52,6 +52,7 @@ struct ReplyTests {
     @Test(arguments: [
         ("GET /api/notes/", "GET /api/notes?"), ("GET /api//notes", "GET /api/notes?"), ("POST /api/note", "POST /api/notes?"),
         ("POST /notes", "POST /api/notes?"), ("GET /healthz/", "GET /healthz?"),
+        ("GET /admn", "GET /admin?"), ("GET /Docs", "GET /docs?"), ("GET /dcos", "GET /docs?"),
     ]) func `a slash too many or a slip in a path is answered with the route that was meant`(line: String, meant: String)
         async throws
     {

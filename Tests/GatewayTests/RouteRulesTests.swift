@@ -30,7 +30,8 @@ struct RouteRulesTests {
         "/files/{text=**}",
         "/.well-known/{text}", "/.well-known/{text=**}", "/.well-known/jwks.json", "/healthz", "/readyz", "/openapi.json", "/map",
         "/docs",
-        "/admin", "/demo", "/pages/{text}", "/pages/x/y", "/media/{text}", "/media/a/b", "/uploads/{text}", "/api/health",
+        "/admin", "/admin/session", "/demo", "/pages/{text}", "/pages/x/y", "/media/{text}", "/media/a/b", "/uploads/{text}",
+        "/api/health",
         "/api/dev/clock",
         "/api/dev/{text}",
     ])

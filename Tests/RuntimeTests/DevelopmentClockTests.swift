@@ -271,6 +271,44 @@ private final class CountedWarnings: Sendable {
         await bus.close()
     }
 
+    /// A replica that says in `$SRV.INFO` that it obeys the clock, and answers that it has nothing to do, except at its first question.
+    ///
+    /// - Parameters:
+    ///   - counted: how often it was asked for its information.
+    ///   - asked: how often it was asked to settle.
+    ///   - leaves: after its first answer it is gone.
+    private func replica(on bus: BusConnection, counted: CountedWarnings, asked: CountedWarnings, leaves: Bool = false) throws {
+        _ = try bus.subscribe("$SRV.INFO") { message in
+            guard let reply = message.reply, !leaves || asked.count == 0 else { return }
+            counted.warnings.add(1, ordering: .relaxed)
+            try? bus.publish(reply, body: Array("{\"metadata\":{\"\(DevelopmentClockAgent.mark)\":\"yes\"}}".utf8))
+        }
+        _ = try bus.subscribe(DevelopmentClockAgent.subject) { message in
+            let before = asked.warnings.add(1, ordering: .relaxed).oldValue
+            guard let reply = message.reply, !leaves || before == 0 else { return }
+            try? bus.publish(reply, body: Array("test \(min(before, 20)) \(before == 0 ? 1 : 0)".utf8))
+        }
+    }
+
+    @Test func `replicas are not counted at each question, and one that leaves is not waited for`() async throws {
+        let server = try await NatsServer.start()
+        let bus = try await bus(server)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+        let (counted, asked) = (CountedWarnings(), CountedWarnings())
+        try replica(on: bus, counted: counted, asked: asked)
+        try await bus.flush(within: .seconds(60))
+        let clock = DevelopmentClock()
+        try await DevelopmentClockCoordinator(bus: bus, clock: clock, isPrivate: true).advance(by: .seconds(90))
+        #expect(asked.count >= 22 && counted.count > 0 && counted.count < asked.count, "\(asked.count) \(counted.count)")
+        let (others, left) = (CountedWarnings(), CountedWarnings())
+        try replica(on: bus, counted: others, asked: left, leaves: true)
+        try await bus.flush(within: .seconds(60))
+        // Without counting anew it would be waited for until the hour is over.
+        try await DevelopmentClockCoordinator(bus: bus, clock: clock).advance(by: .seconds(90), limit: .hours(1))
+        #expect(clock.shift == .seconds(180) && left.count > 1 && others.count == 1)
+        await bus.close()
+    }
+
     @Test func `a replica that always has more to do is not quiet`() async throws {
         let server = try await NatsServer.start()
         let bus = try await bus(server)

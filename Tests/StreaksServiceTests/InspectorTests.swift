@@ -54,11 +54,11 @@ struct InspectorTests {
             #expect(seen.streak?.status == .broken && seen.streak?.brokenBy == bob && seen.streak?.type == "mutual")
             #expect(seen.streak?.members.map(\.username) == ["person1", "person2"])
             let missed = try #require(seen.days.first { $0.date == day("2026-05-04") })
-            #expect(missed.reason == "person2 did not contribute: the streak broke with a count of 3.")
+            #expect(missed.reason == "person2 did not post: the streak broke with a count of 3.")
             #expect(missed.contributions.map(\.userID) == [ann])
             #expect(missed.events.map(\.key) == ["broken:2026-05-04"])
             let second = try #require(seen.days.first { $0.date == day("2026-05-02") })
-            #expect(second.verdict == .completed && second.reason == "2 members contributed; 2 were needed.")
+            #expect(second.verdict == .completed && second.reason == "Both posted.")
             #expect(second.contributions.map(\.userID) == [ann, bob] && second.events.map(\.key) == ["completed:2026-05-02"])
             // Page by page it is the same, the newest first.
             var (pages, cursor) = ([CalendarDate](), "")

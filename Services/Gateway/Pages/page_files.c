@@ -53,8 +53,23 @@ static const char figures_js[] = {
 static const char inspector_js[] = {
 #embed "Files/inspector.js"
 };
+static const char land_bin[] = {
+#embed "Files/land.bin"
+};
+static const char land_js[] = {
+#embed "Files/land.js"
+};
 static const char look_css[] = {
 #embed "Files/look.css"
+};
+static const char map_css[] = {
+#embed "Files/map.css"
+};
+static const char map_html[] = {
+#embed "Files/map.html"
+};
+static const char map_js[] = {
+#embed "Files/map.js"
 };
 static const char operation_js[] = {
 #embed "Files/operation.js"
@@ -118,7 +133,12 @@ static const struct page_file files[] = {
     FILE("errors.json", errors_json),
     FILE("figures.js", figures_js),
     FILE("inspector.js", inspector_js),
+    FILE("land.bin", land_bin),
+    FILE("land.js", land_js),
     FILE("look.css", look_css),
+    FILE("map.css", map_css),
+    FILE("map.html", map_html),
+    FILE("map.js", map_js),
     FILE("operation.js", operation_js),
     FILE("operations.js", operations_js),
     FILE("outages.js", outages_js),

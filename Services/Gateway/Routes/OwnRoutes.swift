@@ -4,21 +4,20 @@ internal import NIOCore
 internal import Runtime
 internal import Transcoding
 
-/// The gateway's few routes that are no RPC: health, pages, blob downloads, presigned uploads, the development clock and its map.
+/// The gateway's few routes that are no RPC: health, pages and the console's session, blob downloads, presigned uploads, the development clock.
 struct OwnRoutes: Sendable {
     let health: HealthRoutes
     let media: MediaRoute
     let uploads: UploadRoute
     let documentation: DocumentationRoutes
     let pages: PageRoutes
+    let session: ConsoleSession
     let clock: ClockRoutes?
-    /// Where the development clock is on.
-    let map: MapRoute?
 
     /// Templates of all paths that a gateway may have, so that no service gets one of them: also while the development clock is off.
     static let templates =
         ["/media/**", "/\(UploadRoute.prefix.dropFirst())**"] + PageRoutes.paths + [
-            "/pages/**", "/api/health", "/healthz", "/readyz", "/openapi.json", "/map", "/api/dev/clock",
+            "/pages/**", ConsoleSession.path, "/api/health", "/healthz", "/readyz", "/openapi.json", "/api/dev/clock",
         ]
 
     /// The methods that one of these paths takes; nil for other paths.
@@ -28,7 +27,7 @@ struct OwnRoutes: Sendable {
         switch path {
         case "/api/health", "/healthz", "/readyz", "/openapi.json": return ["GET", "HEAD"]
         case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
-        case "/map": return map == nil ? nil : ["GET", "HEAD"]
+        case ConsoleSession.path: return ConsoleSession.methods
         default: return nil
         }
     }
@@ -52,8 +51,8 @@ struct OwnRoutes: Sendable {
         case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
         case "/readyz": return health.ready(exchange)
         case "/openapi.json": return documentation.openAPI(request, exchange)
-        case "/map": return map?.page(exchange)
         case "/api/dev/clock": return try await clock?.respond(to: request, exchange)
+        case ConsoleSession.path: return try await session.respond(to: request, exchange)
         default: return nil
         }
     }

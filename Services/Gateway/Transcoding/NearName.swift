@@ -1,5 +1,5 @@
 /// Finds what was probably meant by a name that does not exist, so that an error says what to do.
-package enum NearName {
+public enum NearName {
     /// Longer names are not compared: the time that a wrong request takes is bounded.
     private static let longest = 40
 
@@ -24,7 +24,7 @@ package enum NearName {
     /// One that is spelled in another way (`displayName` for `display_name`), one with a slip of the keyboard or two, or the only one that
     /// has these words and more, or fewer (`password` for `new_password`, `item_id` for `item`), or the only one of this kind (`user_id` for
     /// `subject_id`).
-    static func of(_ name: String, among names: [String]) -> String? {
+    public static func of(_ name: String, among names: [String]) -> String? {
         // A dotted name may be wrong in any of its parts.
         guard name.utf8.count <= longest, !name.contains(".") else { return nil }
         let words = Self.words(name), letters = Array(words.joined())

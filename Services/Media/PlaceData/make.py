@@ -112,12 +112,12 @@ def arcs_of(rings):
     return arcs, result
 
 
-def simplified(arc):
-    """The Douglas-Peucker rule; longitudes count by the cosine of their latitude."""
+def simplified(arc, tolerance=TOLERANCE):
+    """The Douglas-Peucker rule; longitudes count by the cosine of their latitude. `tolerance` is in degrees."""
     if len(arc) < 3:
         return arc
     scale = max(0.05, math.cos(math.radians(arc[0][1] / UNIT)))
-    limit = TOLERANCE * UNIT
+    limit = tolerance * UNIT
     keep, stack = {0, len(arc) - 1}, []
     if arc[0] == arc[-1]:
         far = max(range(len(arc)), key=lambda i: (arc[i][0] - arc[0][0]) ** 2 + (arc[i][1] - arc[0][1]) ** 2)

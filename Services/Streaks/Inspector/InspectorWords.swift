@@ -4,6 +4,8 @@ internal import StreaksDomain
 
 /// Verdicts and effects in words, for administrators.
 struct InspectorWords: Sendable {
+    /// Of the streak.
+    let kind: StreakKind
     /// Usernames, as far as they are known.
     let names: [UserID: String]
 
@@ -41,9 +43,7 @@ struct InspectorWords: Sendable {
     /// A reason as a sentence.
     func sentence(_ reason: DayReason) -> String {
         switch reason {
-        case .completed(let posted, let needed):
-            posted == 1 && needed == 1
-                ? "What the date needed was contributed." : "\(posted) members contributed; \(needed) were needed."
+        case .completed(let posted, let needed): completed(posted, of: needed)
         case .open: "The date is not over for everyone, and not complete yet."
         case .grace(let until): "The date is over and incomplete; a grace keeps it open until \(until)."
         case .nothingAtStake: "The count was 0 or the streak did not run: nothing could break."
@@ -66,10 +66,28 @@ struct InspectorWords: Sendable {
         }
     }
 
+    private func completed(_ posted: Int, of needed: Int) -> String {
+        switch kind {
+        case .mutual where posted == 2: "Both posted."
+        case .mutual, .team: "Needed: \(needed) of the members. Done by \(posted)."
+        case .checkIn: "Checked in."
+        case .dailySnap: "Posted a photo."
+        case .habit: "The habit was done."
+        case .recipeCreation, .challengeCompletion, .socialShare, .healthyEating: "Done."
+        }
+    }
+
     private func missed(by user: UserID?, count: Int, isDecision: Bool) -> String {
         let end = "the streak broke with a count of \(count)."
         if isDecision { return "A moderator's decision about \(name(user) ?? "a member"): \(end)" }
-        return name(user).map { "\($0) did not contribute: \(end)" } ?? "Too few contributed: \(end)"
+        let what =
+            switch kind {
+            case .mutual, .dailySnap: "post"
+            case .checkIn, .team: "check in"
+            case .recipeCreation, .challengeCompletion, .socialShare, .healthyEating, .habit: "do it"
+            }
+        if let name = name(user) { return "\(name) did not \(what): \(end)" }
+        return "\(kind == .mutual ? "Neither" : "Too few members") did \(what): \(end)"
     }
 
     private func covered(_ recovery: StreakLedger.Recovery) -> String {

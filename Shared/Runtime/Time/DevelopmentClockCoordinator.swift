@@ -25,7 +25,7 @@ public struct DevelopmentClockCoordinator: Sendable {
     ///
     /// - Parameters:
     ///   - limit: how long that may take.
-    ///   - replicas: how many obey the clock; nil asks the bus in every round, which takes 0.3 s each time.
+    ///   - replicas: how many obey the clock; nil asks the bus, which takes 0.3 s, and again when the answer is a second old.
     /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present, also because another client moved the clock
     ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`;
     ///   `CancellationError`.
@@ -75,11 +75,26 @@ public struct DevelopmentClockCoordinator: Sendable {
     /// twice in a row.
     private func settle(_ offset: Interval, replicas: Int?, deadline: Instant) async throws {
         var before: Int?
+        var counted: (replicas: Int, until: Instant)?
         while true {
             // A cancelled task collects no answers: it would ask without a pause.
             try Task.checkCancellation()
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
-            let done = try await round(offset, replicas: replicas, deadline: deadline)
+            var limit = deadline - SystemClock.now()
+            let count: Int
+            if let replicas {
+                count = replicas
+            } else if let known = counted, SystemClock.now() < known.until {
+                count = known.replicas
+                // One that has left since does not answer: then they are counted anew.
+                limit = min(limit, .seconds(2))
+            } else {
+                count = try await countReplicas()
+                counted = (count, SystemClock.now() + .seconds(1))
+            }
+            let answers = try await ask(offset, replicas: count, for: limit)
+            if answers.count < count { counted = nil }
+            let done = answers.count < count ? nil : Self.done(answers)
             if let done, let before, done == before || !isPrivate { return }
             before = done
         }
@@ -112,15 +127,14 @@ public struct DevelopmentClockCoordinator: Sendable {
         let metadata: [String: String]?
     }
 
-    /// Asks every replica to settle. - Returns: what all have done so far when none had anything to do; else nil.
-    private func round(_ offset: Interval, replicas known: Int?, deadline: Instant) async throws -> Int? {
-        let replicas = if let known { known } else { try await countReplicas() }
-        let answers = try await bus.scatter(
-            DevelopmentClockAgent.subject,
-            body: Array("\(offset.microseconds)".utf8),
-            for: deadline - SystemClock.now(),
-            atMost: replicas
-        )
+    /// Asks every replica to settle.
+    private func ask(_ offset: Interval, replicas: Int, for limit: Interval) async throws -> [BusMessage] {
+        let body = Array("\(offset.microseconds)".utf8)
+        return try await bus.scatter(DevelopmentClockAgent.subject, body: body, for: limit, atMost: replicas)
+    }
+
+    /// What all replicas have done so far when none had anything to do; else nil.
+    private static func done(_ answers: [BusMessage]) -> Int? {
         var done = 0
         for answer in answers {
             let parts = String(decoding: answer.body, as: UTF8.self).split(separator: " ")
@@ -128,7 +142,7 @@ public struct DevelopmentClockCoordinator: Sendable {
             // A replica of an earlier release does not say it.
             done += parts.count > 2 ? Int(parts[1]) ?? 0 : 0
         }
-        return answers.count >= replicas ? done : nil
+        return done
     }
 
     /// How many replicas obey the clock.

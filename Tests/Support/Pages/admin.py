@@ -35,6 +35,25 @@ def refusals(it, email, other, password):
     page.context.close()
 
 
+def reload(it, email, password):
+    """A reload does not sign out; what is kept for it no script sees, and it ends with the sign-out."""
+    page = it.page()
+    sign_in(it, page, email, password)
+    page.reload()
+    page.wait_for_selector("nav a[aria-current]")
+    page.wait_for_selector("a.row")
+    kept = page.context.cookies(f"{it.address}/admin/session")
+    assert len(kept) == 1 and kept[0]["httpOnly"] and kept[0]["sameSite"] == "Strict" and kept[0]["path"] == "/admin/session", kept
+    assert kept[0]["expires"] == -1 and not page.context.cookies(f"{it.address}/api/admin/accounts"), kept
+    assert page.evaluate("document.cookie") == ""
+    page.click("header button")
+    page.wait_for_selector("[name=password]")
+    assert not page.context.cookies(f"{it.address}/admin/session")
+    page.reload()
+    page.wait_for_selector("[name=password]")
+    page.context.close()
+
+
 def people(page, username, user):
     page.fill("[type=search]", username)
     page.keyboard.press("Enter")
@@ -80,11 +99,60 @@ def suspension(page):
 def inspector(page, streak):
     page.click(f"a.row[href='#streaks/{streak}']")
     page.wait_for_selector(".day[data-verdict=completed]")
-    text(page, ".day[data-verdict=completed]", "2 members contributed; 2 were needed.")
+    text(page, ".day[data-verdict=completed]", "Both posted.")
     text(page, "[data-role=count]", "1")
     page.click(".day[data-verdict=completed] summary")
     text(page, ".day[data-verdict=completed]", "The date was completed; the count is 1.")
     picture(page, "admin-streak")
+
+
+def folded(page, streak):
+    """Of twelve equal days and one with a milestone the equal ones are one entry, which opens."""
+    def longer(route):
+        reply = route.fetch()
+        content = reply.json()
+        day = next(one for one in content["data"]["days"] if one["verdict"] == "completed")
+        effect = day["events"][0]
+        days = [{**day, "date": f"2026-03-{number:02}", "events": [effect] * (2 if number == 7 else 1)} for number in range(12, 0, -1)]
+        content["data"]["days"] = days
+        route.fulfill(response=reply, json=content)
+
+    address = f"**/api/admin/streaks/{streak}"
+    page.route(address, longer)
+    page.evaluate("location.hash = 'people'")
+    text(page, "h1", "People")
+    page.evaluate("(streak) => { location.hash = `streaks/${streak}`; }", streak)
+    page.wait_for_selector(".days > .day[data-date='2026-03-07']")
+    runs = page.locator(".days > [data-run=completed]")
+    assert runs.count() == 2 and page.locator(".days > li").count() == 3, page.locator(".days > li").all_text_contents()
+    text(page, ".days > [data-run=completed]", "5 days")
+    text(page, ".days > [data-run=completed] .date", "2026-03-08to 2026-03-12")
+    page.click(".days > [data-run=completed] summary >> nth=0")
+    page.wait_for_selector(".days > [data-run] .day[data-date='2026-03-10']")
+    picture(page, "admin-streak-folded")
+    page.unroute(address)
+
+
+def first_page(page):
+    """How many people were active, by day, with a scale and dates, and what there is in all."""
+    page.evaluate("location.hash = 'people'")
+    page.wait_for_selector("main .facts dt:text-is('Active today')")
+    assert page.locator("main rect.bar").count() == 30
+    found = dict(zip(page.locator("main .facts dt").all_text_contents(), page.locator("main .facts dd").all_text_contents()))
+    assert int(found["Streaks in all"].replace(",", "")) > 0, found
+    axes(page)
+    picture(page, "admin-people")
+
+
+def axes(page):
+    """The scale goes from 0 to what is at least the highest, and the dates from the first to the last."""
+    top, half, none = [float(one.replace(",", "")) for one in page.locator("main .scale span").all_text_contents()]
+    assert none == 0 and top == 2 * half > 0, (top, half, none)
+    bars = page.locator("main rect.bar title").all_text_contents()
+    days, values = zip(*(one.split(": ") for one in bars))
+    assert max(float(one.replace(",", "")) for one in values) <= top, (values, top)
+    shown = page.locator("main .dates time").evaluate_all("(all) => all.map((one) => one.dateTime)")
+    assert shown[0] == days[0] and shown[-1] == days[-1] and shown == sorted(shown), (shown, days)
 
 
 def find(page, place):
@@ -123,6 +191,7 @@ def figures(page):
     page.select_option("[name=measure]", "people")
     page.click("[type=submit]")
     text(page, "figcaption", "all types, people")
+    axes(page)
     picture(page, "admin-figures")
 
 
@@ -260,6 +329,7 @@ def looks(it, email, password, user, streak):
 def main(address, email, other, password, username, user, streak, report, event):
     with browser(address) as it:
         refusals(it, email, other, password)
+        reload(it, email, password)
         page = it.page()
         sign_in(it, page, email, password)
         people(page, username, user)
@@ -276,6 +346,8 @@ def main(address, email, other, password, username, user, streak, report, event)
         page.click("dialog [type=submit]")
         text(page, ".done", "Sessions ended: 1")
         inspector(page, streak)
+        folded(page, streak)
+        first_page(page)
         reports(page, report)
         figures(page)
         operations(page, event)

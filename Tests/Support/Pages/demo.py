@@ -20,6 +20,21 @@ def shown(page, phone, role):
     )
 
 
+def pushed(page, phone, words):
+    """Waits until a push says this. It must not lie over the number."""
+    text(page, f"{phone} .banner", words)
+    covered = page.evaluate(
+        """(phone) => {
+            const find = (part) => document.querySelector(`${phone} ${part}`);
+            const [screen, banner, count] = [find(".screen"), find(".banner"), find("[data-role=count]")];
+            const [top, number] = [screen.getBoundingClientRect().top + banner.offsetTop, count.getBoundingClientRect()];
+            return top < number.bottom && top + banner.offsetHeight > number.top;
+        }""",
+        phone,
+    )
+    assert not covered, f"the push of {phone} covers the number"
+
+
 def chapter(page, key):
     """Has the story do its next chapter, and waits until it is done."""
     page.click(f"[data-step={key}]:not([disabled])")
@@ -56,6 +71,7 @@ def post(page):
         shown(page, phone, "theirs")
         count(page, phone, 1)
     text(page, f"{BEN} [data-role=theirs]", "Good morning")
+    pushed(page, ADA, "today counts for both of you")
     picture(page, "demo-revealed")
 
 
@@ -63,6 +79,14 @@ def grow_and_break(page):
     chapter(page, "grow")
     for phone in (ADA, BEN):
         count(page, phone, 30)
+        pushed(page, phone, "You earned a recovery token.")
+    picture(page, "demo-thirty")
+    # The photo, the streak of the two and that of one's own photos reach it at once: that is one entry.
+    page.click(f"{ADA} [data-tab=inbox]")
+    text(page, f"{ADA} .list li", "You earned a recovery token.")
+    today = page.locator(f"{ADA} .list li:has(time:text-is('now'))").all_text_contents()
+    assert len(today) == 1, today
+    page.click(f"{ADA} [data-tab=home]")
     page.click(f"{ADA} [data-key=card]")
     page.wait_for_function("() => document.querySelector('.card')?.naturalWidth === 1080")
     picture(page, "demo-card")
@@ -81,6 +105,7 @@ def grow_and_break(page):
     for phone in (ADA, BEN):
         text(page, f"{phone} [data-role=pill]", "Your turn")
         count(page, phone, 30)
+        pushed(page, phone, "used a recovery token: your 30-day streak")
     page.wait_for_selector(".step.done[data-chapter=recover]")
     page.wait_for_selector(f"{BEN} .day.recovered")
     assert page.locator(f"{BEN} .day.recovered").count() == 1
@@ -110,6 +135,9 @@ def rest_of_the_day(page):
     picture(page, "demo-places")
     page.click(f"{ADA} [data-tab=inbox]")
     text(page, f"{ADA} .list", "Streak saved")
+    # The token that it offered is spent; the entry is what it was.
+    page.click(f"{BEN} [data-tab=inbox]")
+    text(page, f"{BEN} .list", "Use a recovery token to save it!")
     page.wait_for_selector(f"{ADA} .badge", state="hidden")
 
 

@@ -1,6 +1,7 @@
 // People: search, one account with its sessions and streaks, and what an administrator can do to it.
 import { local } from "/pages/api.js";
 import { ask, badge, choice, facts, failure, field, input, pages, query, question, Refusal, textarea, when, words } from "/pages/console.js";
+import { overview } from "/pages/figures.js";
 import { h } from "/pages/page.js";
 
 const tones = { active: "good", suspended: "warn", banned: "bad", deleted: "bad", broken: "bad", ended: "plain" };
@@ -14,7 +15,7 @@ export function accounts({ q = "" }) {
         h("li", {}, h("a", { class: "row", href: `#people/${one.user_id}` },
             h("strong", {}, one.display_name), h("span", { class: "quiet" }, `@${one.username}`), h("span", { class: "quiet" }, one.email),
             h("span", {}, state(one.status), one.is_admin ? badge("admin", "ice") : null))), "No account was found.");
-    return [h("h1", {}, "People"), form, ...list];
+    return [h("h1", {}, "People"), form, ...(q ? [] : [overview()]), ...list];
 }
 
 export function account(id) {

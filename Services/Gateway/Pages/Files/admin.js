@@ -1,7 +1,7 @@
 // The console of administrators: sign-in, the frame, and which screen is shown for which place.
 import { accounts, account } from "/pages/accounts.js";
 import { audit } from "/pages/audit.js";
-import { failure, field, input, listeners, me, signIn, signOut } from "/pages/console.js";
+import { failure, field, input, listeners, me, resume, signIn, signOut } from "/pages/console.js";
 import { figures } from "/pages/figures.js";
 import { streak } from "/pages/inspector.js";
 import { operations } from "/pages/operations.js";
@@ -90,5 +90,7 @@ function show() {
 listeners.ended = (reason) => showSignIn(reason);
 listeners.enrol = () => { location.hash = "security"; };
 addEventListener("hashchange", () => { show(); main.focus({ preventScroll: true }); });
-showSignIn("");
+await resume();
+if (me()) showFrame();
+else showSignIn("");
 document.body.dataset.ready = "";

@@ -84,6 +84,8 @@ export class Person {
         this.session = null;
         this.refreshing = null;
         this.lastEvent = null;
+        /// Whether no events are asked for, because days pass quickly: a stream would end with each of them.
+        this.isResting = false;
     }
 
     get name() {
@@ -166,9 +168,13 @@ export class Person {
         return (await this.signed("POST", path, { form })).data;
     }
 
-    /// Hands over this person's events as they happen, and goes on where it was after every break of the connection.
+    /// Hands over this person's events as they happen, and goes on where it was after every break of the connection. After a rest it begins anew.
     async watch(listener) {
         for (;;) {
+            while (this.isResting) {
+                this.lastEvent = null;
+                await pause(200);
+            }
             try {
                 await clock.moving;
                 await clock.read();

@@ -11,7 +11,8 @@ export class Refusal extends Error {
     }
 }
 
-/// Tokens are in memory only: they end with the page.
+/// Tokens are in memory only. The browser keeps the refresh token too, in a cookie that no script sees and that goes to `/admin/session` only:
+/// so a reload does not sign out.
 let session = null;
 let refreshing = null;
 
@@ -42,8 +43,29 @@ async function send(method, path, body, token) {
     }
 }
 
+const place = "/admin/session";
+/// Changes of what the browser keeps, one after the other. Without it all goes on, but for a reload.
+let kept = Promise.resolve();
+
+function change(method, body) {
+    kept = kept.then(() => send(method, place, body)).catch(() => {});
+    return kept;
+}
+
 function keep(data) {
     session = { access: data.access_token, refresh: data.refresh_token, user: data.user };
+    return change("PUT", { refresh_token: data.refresh_token });
+}
+
+/// Takes up the session that the browser keeps; without one there is none.
+export async function resume() {
+    try {
+        await renew();
+        if (!session.user.is_admin) await signOut();
+    } catch (error) {
+        session = null;
+        if (error.status === 401) await change("DELETE");
+    }
 }
 
 /// Signs an administrator in; who is none is signed out again. `code` is of the second factor, empty when none was asked for.
@@ -53,25 +75,35 @@ export async function signIn(email, password, code) {
         await send("POST", "/api/auth/logout", undefined, data.access_token);
         throw new Refusal(403, { message: "This account is no administrator’s." });
     }
-    keep(data);
+    await keep(data);
 }
 
 export async function signOut() {
     const token = session?.access;
     session = null;
+    await change("DELETE");
     if (token) await send("POST", "/api/auth/logout", undefined, token).catch(() => {});
 }
 
 /// The server has ended the session: the console asks for a sign-in, and says why.
 export function leave(reason) {
     session = null;
+    change("DELETE");
     listeners.ended(reason);
 }
 
-/// New tokens, with the rights that the account has by now.
+/// New tokens, with the rights that the account has by now. What the browser keeps is newer when another page of it has renewed them.
 export async function renew() {
-    const { data } = await send("POST", "/api/auth/refresh", { refresh_token: session.refresh });
-    keep(data);
+    const newest = await send("POST", place).catch(() => null);
+    const refresh = newest?.data.refresh_token ?? session?.refresh;
+    if (!refresh) throw new Refusal(404, { message: "There is no session." });
+    const before = session?.user.id;
+    const { data } = await send("POST", "/api/auth/refresh", { refresh_token: refresh });
+    await keep(data);
+    if (!before || before === data.user.id) return;
+    session = null;
+    listeners.ended("Another account has signed in, in another page.");
+    throw new Refusal(403, { message: "Another account has signed in, in another page." });
 }
 
 /// A request of the signed-in administrator, with new tokens when the old ones have ended. The reply with its `data` and `meta`.
@@ -126,7 +158,7 @@ export function pages(path, entries, row, empty) {
         place.replaceChildren(h("p", { class: "quiet", role: "status" }, "Loading …"));
         try {
             const { data, meta } = await ask("GET", cursor ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor })}` : path);
-            const rows = entries(data).map(row);
+            const rows = entries(data).map(row).flat();
             list.append(...rows);
             const next = meta?.next_cursor;
             const button = next && h("button", { class: "button", onclick: () => load(next) }, "Show more");

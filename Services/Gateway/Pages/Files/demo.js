@@ -15,6 +15,7 @@ const header = h(
         "nav",
         { class: "links", "aria-label": "Pages" },
         h("a", { href: "/docs" }, "API"),
+        h("a", { href: "/map" }, "Map"),
         h("button", { class: "button small", id: "restart", onclick: restart }, "Start over"),
     ),
 );

@@ -35,7 +35,7 @@ function open(isOpen) {
 const reference = await load();
 reference.common = common(reference);
 const caller = new Caller(reference.isDevelopment);
-if (reference.isDevelopment) links.prepend(h("a", { href: "/demo" }, "Demo"));
+if (reference.isDevelopment) links.prepend(h("a", { href: "/demo" }, "Demo"), h("a", { href: "/map" }, "Map"));
 
 /// Errors that at least half of all routes may answer.
 function common({ operations }) {

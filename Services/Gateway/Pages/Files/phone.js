@@ -1,7 +1,7 @@
 // One of the two phones: who is signed in on it, what it knows, and what it shows.
 import { clock, people, Person, Refusal } from "/pages/api.js";
 import { h, icon, random, timeText } from "/pages/page.js";
-import { screens } from "/pages/screens.js";
+import { moments, screens } from "/pages/screens.js";
 
 const tabs = [
     ["home", "flame", "Streak"],
@@ -30,7 +30,8 @@ export class Phone {
         this.pictures = new Map();
         this.onchange = () => {};
         this.waiting = new Set();
-        /// Whether events are left aside, because days pass quickly.
+        this.arrived = [];
+        /// Whether events and photos are left aside, because days pass quickly.
         this.isQuiet = false;
         this.build();
     }
@@ -101,12 +102,24 @@ export class Phone {
         return this.state.detail?.streak ?? null;
     }
 
+    /// Whether the inbox has a milestone of the two that is new.
+    get hasMilestone() {
+        const isNew = (note) => clock.now() - Date.parse(note.created_at) < 60000;
+        return this.state.inbox.notifications.some((note) => note.type === "milestone" && note.streak_id === this.streakID && isNew(note));
+    }
+
     /// The streak of the two, once there is one.
     get streakID() {
         return people.load().streak ?? null;
     }
 
     // MARK: What it knows
+
+    /// Begins or ends a time in which days pass quickly.
+    rest(isQuiet) {
+        this.isQuiet = isQuiet;
+        this.person.isResting = isQuiet;
+    }
 
     /// Reads again what these screens show, and shows it.
     async refresh(...names) {
@@ -118,7 +131,9 @@ export class Phone {
 
     async read(name) {
         const { person, state } = this;
-        if (name === "home") {
+        if (name === "streak") {
+            state.detail = await person.call("GET", `/api/streaks/${this.streakID}`);
+        } else if (name === "home") {
             if (!this.streakID) {
                 const [requests, streaks] = [await person.call("GET", "/api/friends/requests"), await person.call("GET", "/api/streaks")];
                 state.requests = requests.requests;
@@ -146,7 +161,7 @@ export class Phone {
     live(kind, data) {
         if (this.isQuiet) return;
         for (const name of affected[kind] ?? []) this.waiting.add(name);
-        if (kind === "notification") this.announce(data.notification_id);
+        if (kind === "notification" && this.arrived.push(data.notification_id) === 1) setTimeout(() => this.announce(this.arrived.splice(0)), 400);
         clearTimeout(this.timer);
         this.timer = setTimeout(() => {
             const names = [...this.waiting];
@@ -155,10 +170,17 @@ export class Phone {
         }, 60);
     }
 
-    /// Shows a notification as a push at the top of the screen.
-    async announce(id) {
-        const note = await this.person.call("GET", `/api/notifications/${id}`).catch(() => null);
-        if (!note) return;
+    /// Shows the newest of these notifications as a push at the top of the screen.
+    async announce(ids) {
+        const notes = await Promise.all(ids.map((id) => this.person.call("GET", `/api/notifications/${id}`).catch(() => null)));
+        this.push(notes.filter(Boolean).reverse());
+    }
+
+    /// Shows the first moment of these entries as a push. What comes late of the moment that was shown last does not take its place.
+    push(notes) {
+        if (notes.length === 0) return;
+        const note = moments([...notes, this.pushed].filter(Boolean), this.streakID)[0];
+        this.pushed = note;
         this.banner.replaceChildren(h("strong", {}, note.title), h("span", {}, note.body));
         this.banner.classList.add("shown");
         clearTimeout(this.bannerTimer);
@@ -166,7 +188,8 @@ export class Phone {
     }
 
     async timeMoved() {
-        const lists = this.isQuiet ? ["home"] : [...new Set(["home", "inbox", this.tab])];
+        if (this.isQuiet) return;
+        const lists = [...new Set(["home", "inbox", this.tab])];
         await this.guard(() => this.refresh(...lists));
     }
 

@@ -82,9 +82,9 @@ function grain(context, next, width, height) {
 export const blob = (canvas) => new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.86));
 
 /// A made photo of a seed as the bytes of a JPEG.
-export async function made(seed, width = 1080, height = 1080) {
+export async function made(seed, side = 1080) {
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [width, height];
+    [canvas.width, canvas.height] = [side, side];
     draw(canvas, seed);
     return blob(canvas);
 }

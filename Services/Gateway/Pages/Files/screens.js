@@ -169,6 +169,7 @@ function today(phone, detail) {
 }
 
 function snap(phone, value, name, text) {
+    if (value && phone.isQuiet) return h("figure", { class: "snap none" }, h("span", {}, "Posted"), h("figcaption", {}, name));
     if (!value) return h("figure", { class: "snap none" }, h("span", {}, text), h("figcaption", {}, name));
     return h(
         "figure",
@@ -376,9 +377,24 @@ function postRow(phone, post) {
 
 // MARK: Inbox
 
+/// Entries of the log, of each moment one. What one photo brings is one moment: that it came, and that a streak of the two, and the streak of
+/// one's own photos, reached a milestone. Of these the streak of the two says most.
+export function moments(notes, streakID) {
+    const weight = (note) => (note.type !== "milestone" ? 0 : note.streak_id === streakID ? 2 : 1);
+    const isOfPhoto = (note) => note.type === "milestone" || note.type === "friend_posted";
+    const belongs = (one, other) => isOfPhoto(one) && isOfPhoto(other) && weight(one) + weight(other) > 0 && Math.abs(Date.parse(one.created_at) - Date.parse(other.created_at)) < 60000;
+    const found = [];
+    for (const note of notes) {
+        const place = found.findIndex((other) => belongs(note, other));
+        if (place < 0) found.push(note);
+        else if (weight(note) > weight(found[place])) found[place] = note;
+    }
+    return found;
+}
+
 function inbox(phone) {
-    const list = phone.state.inbox?.notifications;
-    if (!list) return loading();
+    if (!phone.state.inbox) return loading();
+    const list = moments(phone.state.inbox.notifications, phone.streakID);
     if (list.length === 0) return h("div", { class: "empty" }, h("span", { class: "sign" }, "🔔"), h("p", { class: "quiet" }, "What happens to your streaks shows up here."));
     return h(
         "ul",

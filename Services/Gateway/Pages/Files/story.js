@@ -74,30 +74,40 @@ export class Story {
         await ada.refresh("home");
     }
 
-    /// A made photo for today; a smaller one takes less time where many are made.
-    async post(phone, size = 1080) {
-        if (phone.streak.you_posted_today) return;
+    /// A made photo for today, unless there is one.
+    async post(phone) {
+        if (!phone.streak.you_posted_today) await this.send(phone, 1080);
+    }
+
+    /// A made photo; a smaller one takes less time where many are made.
+    async send(phone, size) {
         this.seed = (this.seed ?? Math.floor(Math.random() * 100000)) + 1;
         const captions = ["Morning light", "On the way", "Same place, other sky", "Look at this", "Quiet here", "Before the rain"];
         await phone.post(await made(this.seed, size), captions[this.seed % captions.length]);
     }
 
-    /// Plays days until the streak has this many: both post, the next day begins. Meanwhile the phones read once a day, not for every event.
+    /// Plays days until the streak has this many: both post, the next day begins. Meanwhile the phones read only the streak, once a day.
     async grow(goal) {
         this.stopped = false;
-        for (const phone of this.phones) phone.isQuiet = true;
+        for (const phone of this.phones) phone.rest(true);
         try {
-            while (!this.stopped && this.streak?.status === "active") {
-                await Promise.all(this.phones.map((phone) => this.post(phone, 480)));
-                await Promise.all(this.phones.map((phone) => phone.refresh("home")));
+            for (let isNewDay = false; !this.stopped && this.streak?.status === "active"; isNewDay = true) {
+                await Promise.all(this.phones.filter((phone) => isNewDay || !phone.streak.you_posted_today).map((phone) => this.send(phone, 320)));
+                await Promise.all(this.phones.map((phone) => phone.refresh("streak")));
                 const count = this.streak.current_count;
                 this.progress.textContent = `Day ${count} of ${goal}`;
                 if (count >= goal) break;
                 await clock.advance(this.until(24) + 9 * hour);
             }
         } finally {
-            for (const phone of this.phones) phone.isQuiet = false;
-            await Promise.all(this.phones.map((phone) => phone.refresh("home", "inbox")));
+            for (const phone of this.phones) phone.rest(false);
+            // What the last photos bring takes a moment to be in the inbox.
+            for (let turn = 0; turn < 20; turn += 1) {
+                await Promise.all(this.phones.map((phone) => phone.refresh("home", "inbox")));
+                if ((this.streak?.current_count ?? 0) < goal || this.phones.every((phone) => phone.hasMilestone)) break;
+                await new Promise((done) => setTimeout(done, 250));
+            }
+            for (const phone of this.phones) phone.push(phone.state.inbox.notifications);
         }
     }
 

@@ -28,7 +28,7 @@ struct InspectStreak: QueryHandler {
         }
         let explained = explain(ledger, store.policies.policy(for: row.kind), at: clock.now())
         let effects = explained.state.effectsByDate
-        let words = InspectorWords(names: known.mapValues(\.username))
+        let words = InspectorWords(kind: row.kind, names: known.mapValues(\.username))
         let dates = Set(explained.reasons.keys).filter { date in page.position.map { date < $0 } ?? true }
         let (shown, meta) = page.entries(Array(dates.sorted(by: >).prefix(page.limit + 1))) { $0 }
         return InspectStreakReply(
