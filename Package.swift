@@ -120,7 +120,11 @@ let cLibraries: [Target] =
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         .target(name: "COpenSSL", path: "Shared/COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CVips", path: "Shared/CVips"), .target(name: "CBoundedProcess", path: "Shared/CBoundedProcess"),
-        .target(name: "CPlaceNames", path: "Services/Media/PlaceData", exclude: ["README.md", "make.py", "outline.py", "place-names.bin"]),
+        .target(
+            name: "CPlaceNames",
+            path: "Services/Media/PlaceData",
+            exclude: ["README.md", "make.py", "outline.py", "place-names.bin"]
+        ),
         .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
         .target(name: "CMessageLayouts", dependencies: ["CProtobufC"], path: "Shared/CMessageLayouts"),
     ] + ["CEpoll", "CMalloc", "CSpawn"].map { system($0, pkgConfig: nil, apt: "libc6-dev") }

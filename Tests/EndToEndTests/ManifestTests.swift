@@ -9,7 +9,8 @@ struct ManifestTests {
 
     @Test func `replicas are spread, disturbed one by one, scraped, know proxy and blobs, and fit PostgreSQL`() async throws {
         let folder = Self.repository.appending(path: "deploy/kubernetes")
-        let result = try await run(try await PythonPackages.yaml.value, [PythonPackages.file("Manifests/manifests.py"), folder.path])
+        let arguments = [PythonPackages.file("Manifests/manifests.py"), folder.path]
+        let result = try await run(try await PythonPackages.yaml.value, arguments)
         #expect(result.status == 0 && result.transcript == "ok\n", "\(result.transcript)")
     }
 
