@@ -303,10 +303,7 @@ let testTargets: [Target] = [
     module("HabitModel", "Tests/HabitModel", ["Kernel", "StreaksDomain"]),
     module("PlaceModel", "Tests/PlaceModel", ["Kernel", "MediaDomain"]),
     tests("KernelTests", ["Kernel", "Zip", "Processes", "TestSupport"]),
-    tests(
-        "HTTPServerTests",
-        ["HTTPServer", "Kernel", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")] + nio
-    ),
+    tests("HTTPServerTests", ["HTTPServer", "Kernel", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")] + nio),
     tests("WireTests", all("API") + ["Kernel", "Wire", "CommonAPI", "TestingAPI", "TestSupport", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "CNats", "Loop", "Wire", "Kernel", "Processes", "TestSupport", logging]),
