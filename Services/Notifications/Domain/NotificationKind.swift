@@ -87,7 +87,7 @@ public enum Wording {
     public static let earnsToken: Int16 = 1
     /// Of `streakBroken`: no token can save it.
     public static let isFinal: Int16 = 1
-    /// Of `streakBroken`: the reader has no token, and can get one. Stored when the entry is written without one.
+    /// Of `streakBroken`: the reader has no token, and can get one. Never stored: it is what entries without a wording say while that is so.
     public static let hasNoToken: Int16 = 2
     /// Of `streakBroken`: the streak has ended, because the other account was deleted (AU-7). No user is named or to blame.
     public static let accountDeleted: Int16 = 3

@@ -17,20 +17,11 @@ enum BalanceRepository {
         )
     }
 
-    /// The wording of an entry that is about to be stored, in statements about `entry`: of a streak that broke it says whether the reader has a
-    /// token. The log keeps it: an entry is what it said when it was made.
-    static let newWording: Query = """
-        CASE WHEN kind = \(NotificationKind.streakBroken.rawValue) AND wording = 0 AND NOT \(hasToken(of: "entry"))
+    /// The wording of an entry, in statements about `notification`. Whether the reader has a token is looked up whenever a text is made, not when
+    /// the streak broke: so it does not matter which event comes first, and who has got a token meanwhile is not offered one.
+    static let wording: Query = """
+        CASE WHEN kind = \(NotificationKind.streakBroken.rawValue) AND wording = 0 AND NOT EXISTS
+            (SELECT 1 FROM recovery_balance held WHERE held.user_id = notification.user_id AND held.balance > 0)
         THEN \(Wording.hasNoToken) ELSE wording END
         """
-
-    /// The wording of what is pushed, in statements about `notification`: it offers nothing that would be refused now (NO-5).
-    static let pushedWording: Query = """
-        CASE WHEN kind = \(NotificationKind.streakBroken.rawValue) AND wording IN (0::smallint, \(Wording.hasNoToken))
-        THEN CASE WHEN \(hasToken(of: "notification")) THEN 0::smallint ELSE \(Wording.hasNoToken) END ELSE wording END
-        """
-
-    private static func hasToken(of entry: Query) -> Query {
-        "EXISTS (SELECT 1 FROM recovery_balance held WHERE held.user_id = \(entry).user_id AND held.balance > 0)"
-    }
 }

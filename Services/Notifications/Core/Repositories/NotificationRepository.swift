@@ -20,14 +20,10 @@ package struct NotificationRepository: Sendable {
         }
     }
 
-    private static let columns = columnList("wording")
-
-    private static func columnList(_ wording: Query) -> Query {
-        """
-        id, user_id, kind, \(wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
+    private static let columns: Query = """
+        id, user_id, kind, \(BalanceRepository.wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
         created_at, read_at, circle_id, code, habit_id, on_date
         """
-    }
 
     /// Inserts entries.
     ///
@@ -37,8 +33,8 @@ package struct NotificationRepository: Sendable {
             """
             INSERT INTO notification (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id,
                 friendship_id, circle_id, code, habit_id, on_date, read_at, created_at)
-            SELECT id, user_id, kind, \(BalanceRepository.newWording), count, others, amount, subject, emoji, actor_id, streak_id,
-                friendship_id, circle_id, code, habit_id, on_date, read_at, \(now)
+            SELECT id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, circle_id,
+                code, habit_id, on_date, read_at, \(now)
             FROM unnest(\(ids), \(new.map(\.user)), \(new.map { Int16(clamping: $0.kind.rawValue) }),
                 \(new.map(\.values.wording)), \(new.map(\.values.count)), \(new.map(\.values.others)), \(new.map(\.values.amount)),
                 \(new.map(\.values.subject)), \(new.map(\.values.emoji)), \(new.map(\.actor)), \(new.map(\.streak)),
@@ -83,11 +79,10 @@ package struct NotificationRepository: Sendable {
         ).first.flatMap(Self.notification)
     }
 
-    /// What is to be pushed of entries, by their ids; those that are gone are absent.
+    /// Entries by their ids; those that are gone are absent.
     package static func entries(_ ids: [NotificationID], _ sql: some QueryExecutor) async throws
         -> [NotificationID: StoredNotification]
     {
-        let columns = columnList(BalanceRepository.pushedWording)
         let rows = try await sql.query("SELECT \(columns) FROM notification WHERE id = ANY(\(Array(Set(ids))))")
         return Dictionary(try rows.compactMap(notification).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
