@@ -120,6 +120,8 @@ extension StreakBroken: Wire.CMessage {
         self.missedDate = r.date(5)
         self.brokenAt = r.instant(6)
         self.isFinal = r.flag(7)
+        self.unrecoverable = r.flag(8)
+        self.recoverableUntil = r.instant(9)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -130,6 +132,8 @@ extension StreakBroken: Wire.CMessage {
         w.date(5, self.missedDate)
         w.instant(6, self.brokenAt)
         w.flag(7, self.isFinal)
+        w.flag(8, self.unrecoverable)
+        w.instant(9, self.recoverableUntil)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")

@@ -341,9 +341,14 @@ public struct StreakBroken: Sendable {
     public var brokenAt: Kernel.Instant?
     /// Broken by the moderators' decision and not by a miss: no recovery token undoes it (SO-9).
     public var isFinal: Bool
+    /// No recovery token undoes the break, by the rule of the streak's detail: by the moderators' decision, because the run's one was used, or
+    /// because its time was over when the date was settled (RC-2).
+    public var unrecoverable: Bool
+    /// Until then a recovery token undoes the break; unset when none does, and in events of releases before this field.
+    public var recoverableUntil: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, brokenByUserID: Kernel.UserID? = nil, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, isFinal: Bool = false) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, brokenByUserID: Kernel.UserID? = nil, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, isFinal: Bool = false, unrecoverable: Bool = false, recoverableUntil: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -352,6 +357,8 @@ public struct StreakBroken: Sendable {
         self.missedDate = missedDate
         self.brokenAt = brokenAt
         self.isFinal = isFinal
+        self.unrecoverable = unrecoverable
+        self.recoverableUntil = recoverableUntil
     }
 }
 

@@ -46,6 +46,15 @@ package struct MutualEvents: StreakKindEvents {
         return events
     }
 
+    /// Until when a token undoes a break, by the rule of the streak's detail; nil: none does.
+    private func recoverable(_ brokenAt: Instant, _ row: MutualRow, _ change: PlannedChange) -> Instant? {
+        let state = change.change.state
+        guard state.status == .broken, state.brokenAt == brokenAt,
+            case .possible(let until) = change.change.ledger.recoveryOutlook(by: row.a, .mutual, state)
+        else { return nil }
+        return until
+    }
+
     private func ended(_ instant: Instant, _ row: MutualRow, _ change: PlannedChange) -> StreakEnded {
         StreakEnded(
             streakID: row.id,
@@ -80,16 +89,12 @@ package struct MutualEvents: StreakKindEvents {
                 date: date
             )
         case .broken(let date, let at, let by, let count):
-            return StreakBroken(
-                streakID: row.id,
-                userAID: row.a,
-                userBID: row.b,
-                count: Int32(count),
-                brokenByUserID: by,
-                missedDate: date,
-                brokenAt: at,
-                isFinal: change.change.ledger.brokenOff?.at == at
-            )
+            let end = recoverable(at, row, change)
+            var broken = StreakBroken(streakID: row.id, userAID: row.a, userBID: row.b, count: Int32(count), missedDate: date)
+            (broken.brokenByUserID, broken.brokenAt) = (by, at)
+            broken.isFinal = change.change.ledger.brokenOff?.at == at
+            (broken.unrecoverable, broken.recoverableUntil) = (end == nil, end)
+            return broken
         case .restored(let date):
             return StreakRestored(
                 streakID: row.id,
