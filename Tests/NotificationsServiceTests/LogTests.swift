@@ -123,6 +123,94 @@ struct LogTests {
         }
     }
 
+    @Test func `a break offers a token only while one would undo it`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2, name: "Ben"))
+            try await world.consume(RecoveryBalanceChanged(userID: ann, version: 1, balance: 1))
+            func broken(_ number: UInt64, until: Instant?) async throws {
+                try await world.consume(
+                    StreakBroken(
+                        streakID: StreakID(high: 5, low: number),
+                        userAID: ann,
+                        userBID: ben,
+                        count: 9,
+                        missedDate: Zone.utc.date(at: noon),
+                        brokenAt: noon,
+                        unrecoverable: until == nil,
+                        recoverableUntil: until
+                    )
+                )
+            }
+            func entry(_ number: UInt64, of user: UserID) async throws -> String? {
+                let streak = StreakID(high: 5, low: number)
+                let entries = try await world.list(user).notifications
+                let item = entries.first { $0.type == .streakBroken && $0.streakID == streak }
+                return item.map { "\($0.body) \($0.deepLink)" }
+            }
+            func plain(_ number: UInt64) -> String {
+                "Your 9-day streak with Ben ended. streaksnap://streak/\(StreakID(high: 5, low: number))"
+            }
+            // The run's one recovery was used before: who has a token is not offered to use it, who has none not to get one.
+            try await broken(1, until: nil)
+            #expect(try await entry(1, of: ann) == plain(1))
+            #expect(try await entry(1, of: ben)?.contains("token") == false)
+            // Another streak can be recovered, until one of the two has done it.
+            try await broken(2, until: noon + .hours(24))
+            try await broken(3, until: noon + .hours(24))
+            #expect(try await entry(2, of: ann)?.contains("Use a recovery token to save it!") == true)
+            try await world.consume(
+                StreakRecovered(
+                    streakID: StreakID(high: 5, low: 2),
+                    userAID: ann,
+                    userBID: ben,
+                    recoveredByUserID: ben,
+                    count: 9,
+                    fromDate: Zone.utc.date(at: noon),
+                    throughDate: Zone.utc.date(at: noon),
+                    recoveredAt: noon
+                )
+            )
+            #expect(try await entry(2, of: ann) == plain(2))
+            #expect(try await entry(3, of: ann)?.contains("Use a recovery token to save it!") == true)
+            // The third cannot be any more when a day has passed.
+            world.clock.set(noon + .hours(24))
+            #expect(try await entry(3, of: ann) == plain(3))
+        }
+    }
+
+    @Test func `a push about a break that was undone while it waited does not leave`() async throws {
+        // Midnight in UTC.
+        try await withWorld(at: noon + .hours(12)) { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await world.device(ann, "phone")
+            let date = Zone.utc.date(at: noon)
+            for number in UInt64(1)...2 {
+                try await world.consume(
+                    StreakBroken(
+                        streakID: StreakID(high: 5, low: number),
+                        userAID: ann,
+                        userBID: ben,
+                        count: 9,
+                        missedDate: date,
+                        recoverableUntil: world.clock.now() + .hours(24)
+                    )
+                )
+            }
+            try await world.consume(
+                StreakRestored(streakID: StreakID(high: 5, low: 1), userAID: ann, userBID: ben, count: 9, missedDate: date)
+            )
+            world.clock.set(noon + .hours(19))
+            try await world.push()
+            let pushes = try world.expo.pushes.map { "\($0.data.type) \($0.data.streak_id ?? "")" }.sorted()
+            #expect(
+                pushes == [
+                    "streak_broken \(StreakID(high: 5, low: 2))", "streak_recovered \(StreakID(high: 5, low: 1))",
+                ]
+            )
+            #expect(try await world.reasons() == ["useless"])
+        }
+    }
+
     @Test func `a push about a broken streak says what holds when it leaves`() async throws {
         try await withWorld { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))

@@ -25,7 +25,7 @@ struct PushTests {
             #expect(pushes.allSatisfy { $0.badge == 2 && $0.collapseId == $0.tag })
             let risk = try #require(pushes.last)
             #expect(risk.body == "Dein Streak von 12 Tagen mit Ben läuft in 3 Stunden ab!")
-            #expect(risk.data.streakType == "daily_snap" && risk.data.currentStreak == 12 && risk.data.hoursRemaining == 3)
+            #expect(risk.data.streakType == "mutual" && risk.data.currentStreak == 12 && risk.data.hoursRemaining == 3)
             #expect(risk.data.deep_link == "streaksnap://streak/\(World.streak)" && risk.priority == "high")
             #expect(risk.channelId == "streaks" && risk.collapseId == "streak_at_risk:\(World.streak)")
             // 3 hours, less the minute in which reminders are spread.
@@ -57,6 +57,52 @@ struct PushTests {
             // What a friend posted yesterday is of no use any more.
             #expect(try world.expo.pushes.map(\.data.type) == ["streak_at_risk", "friend_request"])
             #expect(try await world.list(ann).notifications.count == 3, "the log has all")
+        }
+    }
+
+    @Test func `a window at 22 gets both its pushes, the last one also when the first is switched off`() async throws {
+        // 22:00 in UTC.
+        let opens = noon + .hours(10)
+        try await withWorld(at: opens) { world in
+            let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            for (user, name) in [(ann, "ann"), (ben, "ben")] { try await world.device(user, name) }
+            try await world.update(ben, UpdatePreferencesRequest(windowAlerts: false))
+            let date = Zone.utc.date(at: opens)
+            for user in [ann, ben] {
+                try await world.consume(
+                    SnapWindowOpened(
+                        userID: user,
+                        date: date,
+                        promptText: "Lunch",
+                        opensAt: opens,
+                        closesAt: opens + .hours(2),
+                        waitingFriendIDs: [cat],
+                        hourIsChosen: true
+                    )
+                )
+            }
+            try await world.push()
+            world.clock.set(opens + .minutes(90))
+            for user in [ann, ben] {
+                try await world.consume(
+                    SnapWindowClosing(
+                        userID: user,
+                        date: date,
+                        promptText: "Lunch",
+                        closesAt: opens + .hours(2),
+                        waitingFriendIDs: [cat],
+                        hourIsChosen: true
+                    )
+                )
+            }
+            try await world.push()
+            let pushes = try world.expo.pushes.map { "\($0.to) \($0.data.type)" }.sorted()
+            #expect(
+                pushes == [
+                    "\(World.token("ann")) daily_window", "\(World.token("ann")) window_closing",
+                    "\(World.token("ben")) window_closing",
+                ]
+            )
         }
     }
 

@@ -106,7 +106,9 @@ struct TextTests {
         #expect(text(.streakAtRisk, amount: 3, .english).body == "Your 12-day streak with Ben expires in 3 hours!")
         #expect(text(.streakAtRisk, amount: 1, .german).body == "Dein Streak von 12 Tagen mit Ben läuft in 1 Stunde ab!")
         #expect(text(.streakAtRisk, others: 2, amount: 3, .english).title == "⚠️ 3 streaks at risk!")
-        #expect(text(.freezeUsed, amount: 1, .english).body == "Your 12-day streak is safe. You have 1 freeze remaining.")
+        let safe = "Your 12-day streak is safe."
+        #expect(text(.freezeUsed, amount: 2, .english).body == "\(safe) You have 2 freezes remaining.")
+        #expect(text(.freezeUsed, amount: 1, .english).body == "\(safe) You have 1 freeze remaining. This is your last freeze!")
         #expect(
             text(.freezeReturned, amount: 1, .english).body == "The day it was used on no longer needs it. You have 1 freeze now."
         )
@@ -163,7 +165,7 @@ struct TextTests {
             ]
         )
         // Every wording has a text of its own in each language.
-        let all = [(Int16(10)...19).map { text(.streakReminder, $0, 12, 14) }, (0...2).map { text(.lastFreeze, $0, 12, 1) }]
+        let all = [(Int16(10)...20).map { text(.streakReminder, $0, 12, 14) }, (0...2).map { text(.lastFreeze, $0, 12, 1) }]
         for texts in all.flatMap({ [$0.map(\.[0]), $0.map(\.[1])] }) { #expect(Set(texts).count == texts.count, "\(texts)") }
     }
 
@@ -200,8 +202,13 @@ struct TextTests {
         #expect(DeepLink.path(.streakBroken, wording: Wording.accountDeleted, streak: streak) == "streak/\(streak)")
         #expect(DeepLink.path(.accountRestored, wording: 0, streak: nil) == "friends")
         // Streaks of one's own have no page of their own.
-        for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned] {
+        for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned, .repairOffer, .pauseEnded] {
             #expect(DeepLink.path(kind, wording: 0, streak: streak) == "home")
         }
+        for kind in [NotificationKind.streakAtRisk, .streakBroken, .streakRecovered] {
+            #expect(DeepLink.path(kind, wording: Wording.solo, streak: streak) == "home")
+        }
+        // Their milestones have a card as those with a friend have.
+        #expect(DeepLink.path(.milestone, wording: Wording.solo, streak: streak) == "share-milestone/\(streak)")
     }
 }

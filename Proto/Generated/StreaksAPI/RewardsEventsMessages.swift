@@ -22,10 +22,12 @@ public enum StreakReminderKind: Wire.OpenEnum {
     case seventhDayAfterBreak
     /// The first date after a pause.
     case pauseEnded
+    /// The day ends without a check-in, and a shield will be spent.
+    case shieldAhead
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [StreakReminderKind] = [.unspecified, .morning, .afternoon, .evening, .freezeAhead, .milestoneInTwoDays, .milestoneTomorrow, .milestoneToday, .firstDayAfterBreak, .secondDayAfterBreak, .seventhDayAfterBreak, .pauseEnded]
+    public static let allCases: [StreakReminderKind] = [.unspecified, .morning, .afternoon, .evening, .freezeAhead, .milestoneInTwoDays, .milestoneTomorrow, .milestoneToday, .firstDayAfterBreak, .secondDayAfterBreak, .seventhDayAfterBreak, .pauseEnded, .shieldAhead]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -41,6 +43,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case 9: self = .secondDayAfterBreak
         case 10: self = .seventhDayAfterBreak
         case 11: self = .pauseEnded
+        case 12: self = .shieldAhead
         default: self = .unrecognized(rawValue)
         }
     }
@@ -59,6 +62,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case .secondDayAfterBreak: 9
         case .seventhDayAfterBreak: 10
         case .pauseEnded: 11
+        case .shieldAhead: 12
         case .unrecognized(let number): number
         }
     }
@@ -77,6 +81,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case .secondDayAfterBreak: "second_day_after_break"
         case .seventhDayAfterBreak: "seventh_day_after_break"
         case .pauseEnded: "pause_ended"
+        case .shieldAhead: "shield_ahead"
         case .unrecognized(let number): String(number)
         }
     }
@@ -88,12 +93,21 @@ public struct BadgeEarned: Sendable {
     /// fresh_start, getting_started, …
     public var badge: String
     public var earnedAt: Kernel.Instant?
+    /// In English, as the list of badges has it: `Week Warrior`; empty in events of releases before this field.
+    public var title: String
+    /// An emoji.
+    public var icon: String
+    /// The count that earns it is celebrated: SoloMilestoneReached says it too.
+    public var isMilestone: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, badge: String = "", earnedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, badge: String = "", earnedAt: Kernel.Instant? = nil, title: String = "", icon: String = "", isMilestone: Bool = false) {
         self.userID = userID
         self.badge = badge
         self.earnedAt = earnedAt
+        self.title = title
+        self.icon = icon
+        self.isMilestone = isMilestone
     }
 }
 
@@ -103,12 +117,15 @@ public struct UnlockEarned: Sendable {
     /// flame_color_gold, hall_of_fame, …
     public var unlock: String
     public var earnedAt: Kernel.Instant?
+    /// In English, as the list of unlocks has it: `Gold Flame`; empty in events of releases before this field.
+    public var title: String
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, unlock: String = "", earnedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, unlock: String = "", earnedAt: Kernel.Instant? = nil, title: String = "") {
         self.userID = userID
         self.unlock = unlock
         self.earnedAt = earnedAt
+        self.title = title
     }
 }
 

@@ -35,6 +35,7 @@ extension SnapCounted: Wire.CMessage {
         self.countedAt = r.instant(6)
         self.receivedAt = r.instant(7)
         self.runStart = r.optionalDate(8)
+        self.celebrated = r.flag(9)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -46,6 +47,7 @@ extension SnapCounted: Wire.CMessage {
         w.instant(6, self.countedAt)
         w.instant(7, self.receivedAt)
         w.optionalDate(8, self.runStart)
+        w.flag(9, self.celebrated)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -91,6 +93,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         self.count = r.number(3)
         self.runStart = r.date(4)
         self.date = r.optionalDate(5)
+        self.unannounced = r.flag(6)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -99,6 +102,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         w.number(3, self.count)
         w.date(4, self.runStart)
         w.optionalDate(5, self.date)
+        w.flag(6, self.unannounced)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -120,6 +124,8 @@ extension StreakBroken: Wire.CMessage {
         self.missedDate = r.date(5)
         self.brokenAt = r.instant(6)
         self.isFinal = r.flag(7)
+        self.unrecoverable = r.flag(8)
+        self.recoverableUntil = r.instant(9)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -130,6 +136,8 @@ extension StreakBroken: Wire.CMessage {
         w.date(5, self.missedDate)
         w.instant(6, self.brokenAt)
         w.flag(7, self.isFinal)
+        w.flag(8, self.unrecoverable)
+        w.instant(9, self.recoverableUntil)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -299,6 +307,7 @@ extension SnapWindowOpened: Wire.CMessage {
         self.opensAt = r.instant(5)
         self.closesAt = r.instant(6)
         self.waitingFriendIDs = r.ids(7)
+        self.hourIsChosen = r.flag(8)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -309,6 +318,7 @@ extension SnapWindowOpened: Wire.CMessage {
         w.instant(5, self.opensAt)
         w.instant(6, self.closesAt)
         w.ids(7, self.waitingFriendIDs)
+        w.flag(8, self.hourIsChosen)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
@@ -327,6 +337,7 @@ extension SnapWindowClosing: Wire.CMessage {
         self.promptEmoji = r.string(4)
         self.closesAt = r.instant(5)
         self.waitingFriendIDs = r.ids(6)
+        self.hourIsChosen = r.flag(7)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -336,6 +347,7 @@ extension SnapWindowClosing: Wire.CMessage {
         w.string(4, self.promptEmoji)
         w.instant(5, self.closesAt)
         w.ids(6, self.waitingFriendIDs)
+        w.flag(7, self.hourIsChosen)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

@@ -271,9 +271,11 @@ public struct SnapCounted: Sendable {
     public var receivedAt: Kernel.Instant?
     /// Of a completed date: the first date of the run, YYYY-MM-DD. Unset in events of releases before this field.
     public var runStart: Kernel.CalendarDate?
+    /// Of a completed date: its count is celebrated or earns a token, which MilestoneReached or RecoveryTokenEarned says to both.
+    public var celebrated: Bool
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil, runStart: Kernel.CalendarDate? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil, runStart: Kernel.CalendarDate? = nil, celebrated: Bool = false) {
         self.streakID = streakID
         self.userID = userID
         self.friendID = friendID
@@ -283,6 +285,7 @@ public struct SnapCounted: Sendable {
         self.countedAt = countedAt
         self.receivedAt = receivedAt
         self.runStart = runStart
+        self.celebrated = celebrated
     }
 }
 
@@ -317,15 +320,18 @@ public struct RecoveryTokenEarned: Sendable {
     public var runStart: Kernel.CalendarDate
     /// The date with which the count was reached, YYYY-MM-DD. Unset in events of releases before this field.
     public var date: Kernel.CalendarDate?
+    /// The count is not celebrated: no MilestoneReached says that it earned the token. False in events of releases before this field.
+    public var unannounced: Bool
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate, date: Kernel.CalendarDate? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate, date: Kernel.CalendarDate? = nil, unannounced: Bool = false) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
         self.count = count
         self.runStart = runStart
         self.date = date
+        self.unannounced = unannounced
     }
 }
 
@@ -341,9 +347,14 @@ public struct StreakBroken: Sendable {
     public var brokenAt: Kernel.Instant?
     /// Broken by the moderators' decision and not by a miss: no recovery token undoes it (SO-9).
     public var isFinal: Bool
+    /// No recovery token undoes the break, by the rule of the streak's detail: by the moderators' decision, because the run's one was used, or
+    /// because its time was over when the date was settled (RC-2).
+    public var unrecoverable: Bool
+    /// Until then a recovery token undoes the break; unset when none does, and in events of releases before this field.
+    public var recoverableUntil: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, brokenByUserID: Kernel.UserID? = nil, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, isFinal: Bool = false) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, brokenByUserID: Kernel.UserID? = nil, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, isFinal: Bool = false, unrecoverable: Bool = false, recoverableUntil: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -352,6 +363,8 @@ public struct StreakBroken: Sendable {
         self.missedDate = missedDate
         self.brokenAt = brokenAt
         self.isFinal = isFinal
+        self.unrecoverable = unrecoverable
+        self.recoverableUntil = recoverableUntil
     }
 }
 
@@ -482,7 +495,7 @@ public struct AchievementEarned: Sendable {
 }
 
 /// A user's snap window has opened and the push of the day is due (PW-2, `daily_window`): once for each of their dates, at a minute of the
-/// window that differs from user to user. Only for users with a running streak.
+/// window's first hour that differs from user to user. Only for users with a running streak.
 public struct SnapWindowOpened: Sendable {
     public var userID: Kernel.UserID
     /// The user's date on which the window opens, YYYY-MM-DD; with the user it names the event.
@@ -496,9 +509,11 @@ public struct SnapWindowOpened: Sendable {
     public var closesAt: Kernel.Instant?
     /// Friends in whose streaks the user has not posted for the date: those who have posted first, then by count, the highest first.
     public var waitingFriendIDs: [Kernel.UserID]
+    /// The user has chosen the hour of the window: the reminder comes then, also in their quiet hours (NO-5).
+    public var hourIsChosen: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = [], hourIsChosen: Bool = false) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -507,11 +522,11 @@ public struct SnapWindowOpened: Sendable {
         self.opensAt = opensAt
         self.closesAt = closesAt
         self.waitingFriendIDs = waitingFriendIDs
+        self.hourIsChosen = hourIsChosen
     }
 }
 
-/// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date. Not
-/// emitted when SnapWindowOpened came less than 30 minutes before.
+/// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date.
 public struct SnapWindowClosing: Sendable {
     public var userID: Kernel.UserID
     /// The user's date on which the window opened, YYYY-MM-DD; with the user it names the event.
@@ -522,9 +537,11 @@ public struct SnapWindowClosing: Sendable {
     /// From then on the reminder is of no use.
     public var closesAt: Kernel.Instant?
     public var waitingFriendIDs: [Kernel.UserID]
+    /// As in SnapWindowOpened.
+    public var hourIsChosen: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = [], hourIsChosen: Bool = false) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -532,6 +549,7 @@ public struct SnapWindowClosing: Sendable {
         self.promptEmoji = promptEmoji
         self.closesAt = closesAt
         self.waitingFriendIDs = waitingFriendIDs
+        self.hourIsChosen = hourIsChosen
     }
 }
 

@@ -1,5 +1,5 @@
 internal import Database
-internal import Kernel
+package import Kernel
 internal import NotificationsDomain
 internal import Replicas
 package import Runtime
@@ -34,6 +34,7 @@ package enum CoreFeature {
                     Migration(version: 2, name: "recovery_balance", sql: PackageResources.V0002_recovery_balance_sql),
                     Migration(version: 3, name: "engagement", sql: PackageResources.V0003_engagement_sql),
                     Migration(version: 4, name: "habits", sql: PackageResources.V0004_habits_sql),
+                    Migration(version: 5, name: "deadlines", sql: PackageResources.V0005_deadlines_sql),
                 ]
             ),
             LiveTables.migrations,
@@ -62,6 +63,8 @@ package struct NotificationsCore: Sendable {
     package let writer: NotificationWriter
     package let metrics: PushMetrics
     package let live: LiveEvents
+    /// The product clock: what entries say depends on it.
+    package let clock: any Clock
     private let linkBase: String
 
     /// From the parts of a replica.
@@ -69,6 +72,7 @@ package struct NotificationsCore: Sendable {
     /// - Throws: `Settings.Invalid`.
     package init(_ environment: ServiceEnvironment) async throws {
         let database = environment.database
+        clock = environment.clock
         let spread = try environment.settings.get(CoreFeature.pushSpread)
         guard (0...PushRule.mostSpread).contains(spread) else {
             throw Settings.Invalid("--notifications-push-spread must be from 0 to \(PushRule.mostSpread).")

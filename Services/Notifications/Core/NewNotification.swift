@@ -28,7 +28,11 @@ package struct NewNotification: Sendable {
     package var habit: HabitID?
     /// That a reminder of a habit, or a freeze, is about.
     package var date: CalendarDate?
+    /// Until when its reader can do what it offers or asks for; nil: it does neither.
+    package var deadline: Instant?
     package var useful: Usefulness
+    /// Who wants pushes of this kind gets one that says the same, by the same cause: this entry is in the log only then.
+    package var saidBy: NotificationKind?
 
     /// An entry for `user`.
     ///
@@ -44,7 +48,9 @@ package struct NewNotification: Sendable {
         code: String = "",
         habit: HabitID? = nil,
         date: CalendarDate? = nil,
-        useful: Usefulness = .asItsKind
+        deadline: Instant? = nil,
+        useful: Usefulness = .asItsKind,
+        saidBy: NotificationKind? = nil
     ) {
         self.user = user
         self.kind = kind
@@ -56,7 +62,9 @@ package struct NewNotification: Sendable {
         self.code = code
         self.habit = habit
         self.date = date
+        self.deadline = deadline
         self.useful = useful
+        self.saidBy = saidBy
     }
 
     /// Whether it is read when it is written: it says what its reader has just done.
@@ -107,7 +115,8 @@ package struct StoredNotification: Sendable {
     package let id: NotificationID
     package let user: UserID
     package let kind: NotificationKind
-    package let values: NotificationValues
+    /// As they were written; what they come to at an instant says `read(at:)`.
+    package private(set) var values: NotificationValues
     package let actor: UserID?
     package let streak: StreakID?
     package let friendship: FriendshipID?
@@ -119,6 +128,21 @@ package struct StoredNotification: Sendable {
     package let habit: HabitID?
     /// That a reminder of a habit, or a freeze, is about.
     package let date: CalendarDate?
+    /// Until when its reader can do what it offers or asks for; nil: it does neither, or was written before there were deadlines.
+    package let deadline: Instant?
+    /// The break that it is about was undone after it.
+    package let isUndone: Bool
+    /// About the streak of daily snaps of a reader who keeps streaks with friends: what those say of the same snaps is pushed.
+    package let isSaidByFriends: Bool
+
+    /// As it reads at an instant: what it offers would succeed then (NO-5).
+    package func read(at now: Instant) -> StoredNotification {
+        // Of entries that were written before there were deadlines: RC-2.
+        let end = deadline ?? (kind == .streakBroken ? createdAt + .hours(24) : nil)
+        var entry = self
+        entry.values = kind.values(values, deadline: end, isUndone: isUndone, at: now)
+        return entry
+    }
 
     /// Its text, cut to length.
     ///

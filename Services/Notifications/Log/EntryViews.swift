@@ -27,7 +27,9 @@ struct EntryViews: Sendable {
         let people = try await core.writer.profiles.profiles(entries.compactMap(\.actor), context: context)
         let requests = entries.filter { $0.kind == .friendRequest }.compactMap(\.friendship)
         let states = await requestStates(requests, of: user, context)
+        let now = core.clock.now()
         return entries.map { entry in
+            let entry = entry.read(at: now)
             let actor = entry.actor.flatMap { people[$0] }
             let text = entry.text(name: actor?.shownName, in: language)
             return NotificationItem(

@@ -34,7 +34,7 @@ struct PushPlan: Sendable {
     }
 
     private mutating func add(_ delivery: ClaimedDelivery, _ facts: PushFacts, isOn: Bool, link: (String) -> String) {
-        guard let entry = facts.entries[delivery.entry] else { return drop(delivery, nil, .gone) }
+        guard let entry = facts.entries[delivery.entry]?.read(at: facts.now) else { return drop(delivery, nil, .gone) }
         guard isOn else { return drop(delivery, entry.kind, .off) }
         guard let device = facts.device(of: delivery), let reader = facts.reader(of: delivery, entry) else {
             return drop(delivery, entry.kind, .gone)
@@ -42,8 +42,12 @@ struct PushPlan: Sendable {
         guard entry.readAt == nil || entry.kind.isConfirmation(entry.values.wording) else {
             return drop(delivery, entry.kind, .read)
         }
+        // A break that was undone while its push waited.
+        guard !entry.isUndone else { return drop(delivery, entry.kind, .useless) }
+        guard !entry.isSaidByFriends else { return drop(delivery, entry.kind, .said) }
         let decision = PushRule.decide(
             entry.kind,
+            wording: entry.values.wording,
             facts.preferences[delivery.user]?.preferences ?? PushPreferences(),
             in: reader.zone,
             at: facts.now,

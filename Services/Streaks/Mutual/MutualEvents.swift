@@ -39,11 +39,29 @@ package struct MutualEvents: StreakKindEvents {
                     currentCount: Int32(change.change.state.count),
                     countedAt: change.change.state.asOf,
                     receivedAt: contribution.receivedAt,
-                    runStart: isComplete ? change.change.state.runStart : nil
+                    runStart: isComplete ? change.change.state.runStart : nil,
+                    celebrated: isComplete && effects.contains { Self.celebrates($0, contribution.date) }
                 )
             )
         }
         return events
+    }
+
+    /// Whether an effect is that a date reached a milestone or earned a token.
+    private static func celebrates(_ effect: StreakEffect, _ wanted: CalendarDate) -> Bool {
+        switch effect {
+        case .milestone(_, let date, _, _), .tokenEarned(_, let date, _): date == wanted
+        default: false
+        }
+    }
+
+    /// Until when a token undoes a break, by the rule of the streak's detail; nil: none does.
+    private func recoverable(_ brokenAt: Instant, _ row: MutualRow, _ change: PlannedChange) -> Instant? {
+        let state = change.change.state
+        guard state.status == .broken, state.brokenAt == brokenAt,
+            case .possible(let until) = change.change.ledger.recoveryOutlook(by: row.a, .mutual, state)
+        else { return nil }
+        return until
     }
 
     private func ended(_ instant: Instant, _ row: MutualRow, _ change: PlannedChange) -> StreakEnded {
@@ -77,19 +95,16 @@ package struct MutualEvents: StreakKindEvents {
                 userBID: row.b,
                 count: Int32(count),
                 runStart: run,
-                date: date
+                date: date,
+                unannounced: !StreakPolicy.mutual.milestones.contains(count)
             )
         case .broken(let date, let at, let by, let count):
-            return StreakBroken(
-                streakID: row.id,
-                userAID: row.a,
-                userBID: row.b,
-                count: Int32(count),
-                brokenByUserID: by,
-                missedDate: date,
-                brokenAt: at,
-                isFinal: change.change.ledger.brokenOff?.at == at
-            )
+            let end = recoverable(at, row, change)
+            var broken = StreakBroken(streakID: row.id, userAID: row.a, userBID: row.b, count: Int32(count), missedDate: date)
+            (broken.brokenByUserID, broken.brokenAt) = (by, at)
+            broken.isFinal = change.change.ledger.brokenOff?.at == at
+            (broken.unrecoverable, broken.recoverableUntil) = (end == nil, end)
+            return broken
         case .restored(let date):
             return StreakRestored(
                 streakID: row.id,

@@ -22,7 +22,25 @@ package struct NotificationRepository: Sendable {
 
     private static let columns: Query = """
         id, user_id, kind, \(BalanceRepository.wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
-        created_at, read_at, circle_id, code, habit_id, on_date
+        created_at, read_at, circle_id, code, habit_id, on_date, deadline, \(isUndone), \(isSaidByFriends)
+        """
+
+    /// Whether a later entry says that the break of this one was undone. Looked up when a text is made: so no event has to find the entry.
+    private static let isUndone: Query = """
+        kind IN (\(NotificationKind.streakBroken.rawValue), \(NotificationKind.repairOffer.rawValue),
+            \(NotificationKind.teamBroken.rawValue)) AND EXISTS (SELECT 1 FROM notification later
+            WHERE later.user_id = notification.user_id AND (later.kind = \(NotificationKind.streakRecovered.rawValue)
+                    OR later.kind = \(NotificationKind.teamMilestone.rawValue) AND later.wording = \(Wording.teamRestored))
+                AND later.streak_id = notification.streak_id
+                AND (later.created_at, later.id) > (notification.created_at, notification.id))
+        """
+
+    /// Whether it is about daily snaps and the reader has entries about streaks with friends of these days: one snap feeds both.
+    private static let isSaidByFriends: Query = """
+        kind IN (\(NotificationKind.milestone.rawValue), \(NotificationKind.streakBroken.rawValue)) AND wording = \(Wording.solo)
+            AND subject = 'daily_snap' AND EXISTS (SELECT 1 FROM notification other
+            WHERE other.user_id = notification.user_id AND other.actor_id IS NOT NULL AND other.streak_id IS NOT NULL
+                AND other.created_at BETWEEN notification.created_at - interval '2 days' AND notification.created_at + interval '1 day')
         """
 
     /// Inserts entries.
@@ -32,16 +50,16 @@ package struct NotificationRepository: Sendable {
         _ = try await sql.execute(
             """
             INSERT INTO notification (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id,
-                friendship_id, circle_id, code, habit_id, on_date, read_at, created_at)
+                friendship_id, circle_id, code, habit_id, on_date, deadline, read_at, created_at)
             SELECT id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, circle_id,
-                code, habit_id, on_date, read_at, \(now)
+                code, habit_id, on_date, deadline, read_at, \(now)
             FROM unnest(\(ids), \(new.map(\.user)), \(new.map { Int16(clamping: $0.kind.rawValue) }),
                 \(new.map(\.values.wording)), \(new.map(\.values.count)), \(new.map(\.values.others)), \(new.map(\.values.amount)),
                 \(new.map(\.values.subject)), \(new.map(\.values.emoji)), \(new.map(\.actor)), \(new.map(\.streak)),
                 \(new.map(\.friendship)), \(new.map(\.circle)), \(new.map(\.code)), \(new.map(\.habit)), \(new.map(\.date)),
-                \(new.map { $0.isRead ? now : nil }))
+                \(new.map(\.deadline)), \(new.map { $0.isRead ? now : nil }))
                 AS entry (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
-                    circle_id, code, habit_id, on_date, read_at)
+                    circle_id, code, habit_id, on_date, deadline, read_at)
             """
         )
     }
@@ -237,7 +255,10 @@ package struct NotificationRepository: Sendable {
             circle: try row.get(at: 14),
             code: try row.get(at: 15),
             habit: try row.get(at: 16),
-            date: try row.get(at: 17)
+            date: try row.get(at: 17),
+            deadline: try row.get(at: 18),
+            isUndone: try row.get(at: 19),
+            isSaidByFriends: try row.get(at: 20)
         )
     }
 }

@@ -21,7 +21,7 @@ extension PersonalData {
                 "notifications",
                 [
                     "id", .value("type", "kind"), "wording", "count", "others", "amount", "subject", "emoji", "actor_id",
-                    "streak_id", "friendship_id", "circle_id", "habit_id", "on_date", "created_at", "read_at",
+                    "streak_id", "friendship_id", "circle_id", "habit_id", "on_date", "deadline", "created_at", "read_at",
                 ]
             ) { "user_id = \($0) AND \(NotificationRepository.isShown(to: $0))" }
         ]

@@ -2,7 +2,7 @@
 enum EnglishTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "your friend"
-        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) ?? rewardText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
         case .friendAccepted:
@@ -23,7 +23,10 @@ enum EnglishTexts: Texts {
         let waiting =
             values.others == 0
             ? "\(name) is waiting!" : "\(name) and \(counted(values.others, "other", "others")) are waiting!"
-        let title = kind == .dailyWindow ? "📸 Time to snap!" : "⏰ \(counted(values.amount, "minute", "minutes")) left to snap"
+        let left =
+            values.amount > 0
+            ? "\(counted(values.amount, "minute", "minutes")) left to snap" : "Your snap window has closed"
+        let title = kind == .dailyWindow ? "📸 Time to snap!" : "⏰ \(left)"
         return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
     }
 
@@ -34,6 +37,9 @@ enum EnglishTexts: Texts {
             return NotificationText("🔥 \(streak)", "\(name) sent a snap: today counts for both of you.")
         case (.friendPosted, _):
             return NotificationText("📸 \(name) posted", "\(name) sent a snap in your streak 🔥 Your turn!")
+        case (.milestone, Wording.tokenOnly):
+            let body = "You and \(name) each earned a recovery token with \(counted(values.count, "day", "days"))."
+            return NotificationText("🔥 \(streak)!", body)
         case (.milestone, let wording):
             let end = wording == Wording.earnsToken ? "You earned a recovery token." : "Share your achievement!"
             return NotificationText("🔥 \(streak)!", "You and \(name) hit \(counted(values.count, "day", "days"))! \(end)")
@@ -63,6 +69,11 @@ enum EnglishTexts: Texts {
             return NotificationText("💚 Streak saved", body)
         default:
             let time = counted(values.amount, "hour", "hours")
+            guard values.amount > 0 else {
+                let more = values.others > 0 ? " and \(values.others) more" : ""
+                let body = "Your \(streak) with \(name)\(more) needed a snap by the end of that day."
+                return NotificationText("⚠️ Streak at risk!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Streak at risk!", "Your \(streak) with \(name) expires in \(time)!")
             }
@@ -77,13 +88,16 @@ enum EnglishTexts: Texts {
         let streak = "\(values.count)-day streak"
         switch kind {
         case .freezeUsed:
-            let left = "You have \(counted(values.amount, "freeze", "freezes")) remaining."
+            let last = values.amount == 1 ? " This is your last freeze!" : ""
+            let left = "You have \(counted(values.amount, "freeze", "freezes")) remaining.\(last)"
             return NotificationText("❄️ Streak Freeze Used!", "Your \(streak) is safe. \(left)")
         case .freezeReturned:
             let left = values.amount > 0 ? " You have \(counted(values.amount, "freeze", "freezes")) now." : ""
             return NotificationText("❄️ Your freeze is back!", "The day it was used on no longer needs it.\(left)")
         case .lastFreeze:
             return NotificationText("⚠️ This is your last freeze!", "Check in tomorrow to keep your \(streak) alive.")
+        case .repairOffer where values.amount == 0:
+            return NotificationText("💔 Your \(streak) is broken!", "The offer to repair it has ended.")
         case .repairOffer:
             return NotificationText(
                 "💔 Your \(streak) is broken!",
@@ -101,6 +115,9 @@ enum EnglishTexts: Texts {
         case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
         case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
         case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
+        case .teamAtRisk where values.amount == 0:
+            let body = "The team's \(streak) needed check-ins by the end of that day."
+            return NotificationText("⚠️ \(team) needs you!", body)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) needs you!",

@@ -10,6 +10,11 @@ extension GermanTexts {
             return NotificationText("🔥 Meilenstein!", "\(days) \(activity(values)) geschafft. \(unlock)")
         case (.streakAtRisk, Wording.solo):
             let time = counted(values.amount, "Stunde", "Stunden")
+            guard values.amount > 0 else {
+                let needs = values.others > 0 ? " und \(counted(values.others, "weiterer", "weitere")) brauchten" : " brauchte"
+                let body = "Dein \(streak) (\(activity(values)))\(needs) dich bis zum Ende jenes Tages."
+                return NotificationText("⚠️ Streak in Gefahr!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Noch \(time)!", "Lass deinen \(streak) (\(activity(values))) nicht reißen!")
             }
@@ -60,6 +65,9 @@ extension GermanTexts {
         case Wording.freezeAhead:
             let freezes = counted(values.amount, "Freeze", "Freezes")
             return NotificationText("❄️ Vergiss deinen Check-in nicht!", "Du hast noch \(freezes), falls du heute fehlst.")
+        case Wording.shieldAhead:
+            let body = "Fehlst du heute, hält dein Schild deinen \(streak) und ist dann verbraucht."
+            return NotificationText("🛡️ Vergiss deinen Check-in nicht!", body)
         case Wording.milestoneInTwoDays: return NotificationText("🎯 Noch 2 Tage bis Tag \(values.amount)!", unlock)
         case Wording.milestoneTomorrow: return NotificationText("🎉 Morgen ist Tag \(values.amount)!", "Weiter so!")
         case Wording.milestoneToday: return NotificationText("🔥 Heute ist dein Tag \(values.amount)!", "Check ein und feiere!")
@@ -75,7 +83,11 @@ extension GermanTexts {
     }
 
     static func grace(_ values: NotificationValues) -> NotificationText {
-        NotificationText(
+        guard values.amount > 0 else {
+            let body = "Die zweite Chance für den Streak des Teams von \(counted(values.count, "Tag", "Tagen")) ist vorbei."
+            return NotificationText("⏳ \(values.subject)", body)
+        }
+        return NotificationText(
             "⏳ \(values.subject) hat eine zweite Chance!",
             "Noch \(counted(values.amount, "Stunde", "Stunden")), um den Streak des Teams zu retten: "
                 + "\(counted(values.count, "Tag", "Tage"))."

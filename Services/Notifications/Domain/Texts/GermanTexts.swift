@@ -2,7 +2,7 @@
 enum GermanTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "Dein Freund"
-        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) ?? rewardText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 Neue Freundschaftsanfrage", "\(name) will einen Streak mit dir beginnen!")
         case .friendAccepted:
@@ -24,9 +24,10 @@ enum GermanTexts: Texts {
         let waiting =
             values.others == 0
             ? "\(name) wartet!" : "\(name) und \(counted(values.others, "anderer", "andere")) warten!"
-        let title =
-            kind == .dailyWindow
-            ? "📸 Zeit für einen Snap!" : "⏰ Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap"
+        let left =
+            values.amount > 0
+            ? "Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap" : "Dein Zeitfenster für den Snap ist zu"
+        let title = kind == .dailyWindow ? "📸 Zeit für einen Snap!" : "⏰ \(left)"
         return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
     }
 
@@ -38,6 +39,9 @@ enum GermanTexts: Texts {
             return NotificationText("🔥 \(streak)", "\(name) hat einen Snap gesendet: Heute zählt für euch beide.")
         case (.friendPosted, _):
             return NotificationText("📸 \(name) hat gepostet", "\(name) hat einen Snap in eurem Streak gesendet 🔥 Du bist dran!")
+        case (.milestone, Wording.tokenOnly):
+            let body = "Du und \(name) habt mit \(counted(values.count, "Tag", "Tagen")) je ein Rettungs-Token verdient."
+            return NotificationText("🔥 \(streak)!", body)
         case (.milestone, let wording):
             let end =
                 wording == Wording.earnsToken ? "Du hast ein Rettungs-Token verdient." : "Teile deinen Erfolg!"
@@ -72,6 +76,11 @@ enum GermanTexts: Texts {
             return NotificationText("💚 Streak gerettet", body)
         default:
             let time = counted(values.amount, "Stunde", "Stunden")
+            guard values.amount > 0 else {
+                let needs = values.others > 0 ? " und \(counted(values.others, "weiterer", "weitere")) brauchten" : " brauchte"
+                let body = "Dein \(streak) mit \(name)\(needs) bis zum Ende jenes Tages einen Snap."
+                return NotificationText("⚠️ Streak in Gefahr!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Streak in Gefahr!", "Dein \(streak) mit \(name) läuft in \(time) ab!")
             }
@@ -86,7 +95,8 @@ enum GermanTexts: Texts {
         let streak = "Streak von \(counted(values.count, "Tag", "Tagen"))"
         switch kind {
         case .freezeUsed:
-            let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes"))."
+            let last = values.amount == 1 ? " Das ist dein letzter Freeze!" : ""
+            let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes")).\(last)"
             return NotificationText("❄️ Streak-Freeze eingesetzt!", "Dein \(streak) ist sicher. \(left)")
         case .freezeReturned:
             let left = values.amount > 0 ? " Du hast jetzt \(counted(values.amount, "Freeze", "Freezes"))." : ""
@@ -94,6 +104,8 @@ enum GermanTexts: Texts {
             return NotificationText("❄️ Dein Freeze ist zurück!", body)
         case .lastFreeze:
             return NotificationText("⚠️ Das ist dein letzter Freeze!", "Check morgen ein, damit dein \(streak) weitergeht.")
+        case .repairOffer where values.amount == 0:
+            return NotificationText("💔 Dein \(streak) ist gerissen!", "Das Angebot, ihn zu reparieren, ist vorbei.")
         case .repairOffer:
             return NotificationText(
                 "💔 Dein \(streak) ist gerissen!",
@@ -112,6 +124,9 @@ enum GermanTexts: Texts {
         case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
         case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
         case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
+        case .teamAtRisk where values.amount == 0:
+            let body = "Der \(streak) des Teams brauchte Check-ins bis zum Ende jenes Tages."
+            return NotificationText("⚠️ \(team) braucht dich!", body)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) braucht dich!",

@@ -60,7 +60,9 @@ struct NotificationHandlers: Sendable {
         ]
     }
 
-    var streakHandlers: [EventHandler] {
+    var streakHandlers: [EventHandler] { runHandlers + breakHandlers }
+
+    private var runHandlers: [EventHandler] {
         [
             EventHandler(SnapCounted.self, in: batch) { event, _ in
                 [
@@ -74,7 +76,8 @@ struct NotificationHandlers: Sendable {
                             ),
                             actor: event.userID,
                             streak: event.streakID,
-                            useful: .through(event.date)
+                            useful: .through(event.date),
+                            saidBy: event.celebrated ? .milestone : nil
                         )
                     )
                 ]
@@ -83,9 +86,26 @@ struct NotificationHandlers: Sendable {
                 let values = NotificationValues(wording: event.earnsToken ? Wording.earnsToken : 0, count: event.count)
                 return Self.both(event.userAID, event.userBID, .milestone, streak: event.streakID) { _ in values }
             },
+            EventHandler(RecoveryTokenEarned.self, in: batch) { event, _ in
+                guard event.unannounced else { return [] }
+                let values = NotificationValues(wording: Wording.tokenOnly, count: event.count)
+                return Self.both(event.userAID, event.userBID, .milestone, streak: event.streakID) { _ in values }
+            },
+        ]
+    }
+
+    private var breakHandlers: [EventHandler] {
+        [
             EventHandler(StreakBroken.self, in: batch) { event, _ in
-                let values = NotificationValues(wording: event.isFinal ? Wording.isFinal : 0, count: event.count)
-                return Self.both(event.userAID, event.userBID, .streakBroken, streak: event.streakID) { _ in values }
+                let isFinal = event.isFinal || event.unrecoverable
+                let values = NotificationValues(wording: isFinal ? Wording.isFinal : 0, count: event.count)
+                return Self.both(
+                    event.userAID,
+                    event.userBID,
+                    .streakBroken,
+                    streak: event.streakID,
+                    deadline: event.recoverableUntil
+                ) { _ in values }
             },
             // Names no user: so it is right also when the account is restored, and says nothing that the deletion hides (AU-7).
             EventHandler(StreakEnded.self, in: batch) { event, _ in
@@ -168,10 +188,20 @@ struct NotificationHandlers: Sendable {
         _ two: UserID,
         _ kind: NotificationKind,
         streak: StreakID,
+        deadline: Instant? = nil,
         values: (_ reader: UserID) -> NotificationValues
     ) -> [NotificationDraft] {
         [(min(one, two), max(one, two)), (max(one, two), min(one, two))].map { reader, other in
-            NotificationDraft(NewNotification(user: reader, kind: kind, values: values(reader), actor: other, streak: streak))
+            NotificationDraft(
+                NewNotification(
+                    user: reader,
+                    kind: kind,
+                    values: values(reader),
+                    actor: other,
+                    streak: streak,
+                    deadline: deadline
+                )
+            )
         }
     }
 }

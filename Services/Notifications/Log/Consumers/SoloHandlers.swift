@@ -16,7 +16,8 @@ extension NotificationHandlers {
                     values: NotificationValues(
                         wording: isLast ? Wording.noFreezeLeft : 0,
                         count: event.count,
-                        amount: event.freezesLeft
+                        amount: event.freezesLeft,
+                        subject: event.kind.name
                     ),
                     // By these it is found when the freeze comes back.
                     streak: event.streakID,
@@ -27,36 +28,28 @@ extension NotificationHandlers {
             EventHandler(SoloMilestoneReached.self, in: batch) { event, now in
                 // Each once a person (CI-5).
                 guard event.firstTime else { return [] }
-                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .milestone, values, useful: Self.usefulness(event.kind))]
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .milestone, values, event.streakID)]
             },
             EventHandler(SoloStreakBroken.self, in: batch) { event, now in
                 guard let until = event.repairableUntil, until > now else {
-                    let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                    return [Self.draft(event.userID, .streakBroken, values, useful: Self.usefulness(event.kind))]
+                    let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                    return [Self.draft(event.userID, .streakBroken, values, event.streakID)]
                 }
-                let values = NotificationValues(count: event.count, amount: Self.hours(until: until, now))
-                return [Self.draft(event.userID, .repairOffer, values, useful: Self.usefulness(event.kind, .until(until)))]
+                let hours = NotificationKind.hours(until: until, now)
+                let values = NotificationValues(count: event.count, amount: hours, subject: event.kind.name)
+                return [Self.draft(event.userID, .repairOffer, values, event.streakID, deadline: until, useful: .until(until))]
             },
             EventHandler(ProtectionUsed.self, in: batch) { event, now in
                 let wording = event.protection == .shield ? Wording.soloShielded : Wording.soloProtected
-                let values = NotificationValues(wording: wording, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .streakRecovered, values)]
+                let values = NotificationValues(wording: wording, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .streakRecovered, values, event.streakID)]
             },
             EventHandler(SoloStreakRestored.self, in: batch) { event, now in
-                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .streakRecovered, values, useful: Self.usefulness(event.kind))]
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .streakRecovered, values, event.streakID)]
             },
         ]
-    }
-
-    /// Snaps and shared cards feed a typed streak beside the streaks that people keep with friends, which send their own pushes: to those who
-    /// keep none but that, the reply to the activity has said it already.
-    private static func usefulness(
-        _ kind: SoloKind,
-        _ other: NewNotification.Usefulness = .asItsKind
-    ) -> NewNotification.Usefulness {
-        kind == .dailySnap || kind == .socialShare ? .inLogOnly : other
     }
 
     var soloReminderHandlers: [EventHandler] {
@@ -67,16 +60,20 @@ extension NotificationHandlers {
                     wording: Wording.solo,
                     count: first.currentCount,
                     others: Int32(clamping: event.streaks.count - 1),
-                    amount: Self.hours(until: end, now),
+                    amount: NotificationKind.hours(until: end, now),
                     subject: first.kind
                 )
-                return [Self.draft(event.userID, .streakAtRisk, values, useful: .until(end))]
+                let streak = event.streaks.count == 1 ? first.streakID : nil
+                return [Self.draft(event.userID, .streakAtRisk, values, streak, deadline: end, useful: .until(end))]
             },
             EventHandler(StreakReminderDue.self, in: batch) { event, now in
                 guard let end = event.usefulUntil, now < end, let (kind, values) = Self.reminder(event, at: now) else {
                     return []
                 }
-                return [Self.draft(event.userID, kind, values, useful: .until(end))]
+                let deadline = kind == .repairOffer ? event.repairableUntil : nil
+                // An offer that has expired is not sent.
+                let useful = NewNotification.Usefulness.until(min(end, deadline ?? end))
+                return [Self.draft(event.userID, kind, values, event.streakID, deadline: deadline, useful: useful)]
             },
         ]
     }
@@ -94,12 +91,13 @@ extension NotificationHandlers {
         case .freezeAhead:
             guard event.freezesLeft == 1 else { return of(Wording.freezeAhead, event.freezesLeft) }
             return (.lastFreeze, NotificationValues(wording: Wording.lastFreezeAhead, count: count, amount: 1))
+        case .shieldAhead: return of(Wording.shieldAhead)
         case .milestoneInTwoDays: return of(Wording.milestoneInTwoDays, event.milestone)
         case .milestoneTomorrow: return of(Wording.milestoneTomorrow, event.milestone)
         case .milestoneToday: return of(Wording.milestoneToday, event.milestone)
         case .firstDayAfterBreak:
             guard let until = event.repairableUntil, until > now else { return of(Wording.firstDayAfterBreak) }
-            return (.repairOffer, NotificationValues(count: count, amount: hours(until: until, now)))
+            return (.repairOffer, NotificationValues(count: count, amount: NotificationKind.hours(until: until, now)))
         case .secondDayAfterBreak: return of(Wording.secondDayAfterBreak, event.longestCount)
         case .seventhDayAfterBreak: return of(Wording.seventhDayAfterBreak, event.longestCount)
         case .pauseEnded: return (.pauseEnded, NotificationValues(count: count))
@@ -107,18 +105,17 @@ extension NotificationHandlers {
         }
     }
 
-    /// Rounded, at least one.
-    static func hours(until end: Instant, _ now: Instant) -> Int32 {
-        max(1, Int32(clamping: ((end - now).seconds + 1_800) / 3_600))
-    }
-
     private static func draft(
         _ user: UserID,
         _ kind: NotificationKind,
         _ values: NotificationValues,
+        _ streak: StreakID?,
+        deadline: Instant? = nil,
         useful: NewNotification.Usefulness = .asItsKind
     ) -> NotificationDraft {
-        NotificationDraft(NewNotification(user: user, kind: kind, values: values, useful: useful))
+        NotificationDraft(
+            NewNotification(user: user, kind: kind, values: values, streak: streak, deadline: deadline, useful: useful)
+        )
     }
 }
 
@@ -138,7 +135,7 @@ struct ReturnedFreezes: Sendable {
             let new = NewNotification(
                 user: user,
                 kind: .freezeReturned,
-                values: NotificationValues(amount: event.freezesLeft),
+                values: NotificationValues(amount: event.freezesLeft, subject: event.kind.name),
                 streak: event.streakID,
                 date: event.date,
                 // Of several uses of the date, the last one is the one that is undone.
@@ -147,9 +144,4 @@ struct ReturnedFreezes: Sendable {
             try await core.writer.write(new, work)
         }
     }
-}
-
-extension SoloKind {
-    /// Its name as the API writes it: `check_in`.
-    fileprivate var typeName: String { name }
 }
