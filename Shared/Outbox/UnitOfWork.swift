@@ -36,6 +36,8 @@ public struct UnitOfWork: Sendable {
             var hasHappened = false
             var rows: [Row] = []
             var bytes = 0
+            /// Makes events of what the whole transaction has come to.
+            var last: [@Sendable () -> (any Event)?] = []
             var watchers: [@Sendable () -> Void] = []
         }
 
@@ -54,6 +56,16 @@ public struct UnitOfWork: Sendable {
                 state.rows.append(row)
                 state.bytes += row.event.body.count
                 return state.bytes
+            }
+        }
+
+        func addLast(_ make: @escaping @Sendable () -> (any Event)?) { state.withLock { $0.last.append(make) } }
+
+        /// What `addLast` was given, each once.
+        func takeLast() -> [@Sendable () -> (any Event)?] {
+            state.withLock { state in
+                defer { state.last = [] }
+                return state.last
             }
         }
 
@@ -131,6 +143,12 @@ public struct UnitOfWork: Sendable {
             if emission.add(row) > Self.mostBytesAtOnce { _ = try await writeEvents()?.affectedRows() }
         }
     }
+
+    /// Emits what `make` gives when the body of the transaction has returned: one event about all that it has come to, after those that were
+    /// emitted before. It carries the trace of the transaction, not of an event that is handled in it.
+    ///
+    /// - Parameter make: called once, if nothing was thrown; nil: there is nothing to emit. It must not block.
+    public func emitLast(_ make: @escaping @Sendable () -> (any Event)?) { emission.addLast(make) }
 
     /// Writes one event to the outbox.
     public func emit(_ event: any Event) async throws { try await emit([event]) }
@@ -223,9 +241,10 @@ public struct UnitOfWorkFactory: Sendable {
         }
         func attempt(_ sql: Transaction) async throws -> Result {
             // Of an attempt that was rolled back.
-            _ = emission.take()
+            _ = (emission.takeLast(), emission.take())
             let work = UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)
             let result = try await body(work)
+            for make in emission.takeLast() { if let event = make() { try await work.emit(event) } }
             try work.writeEvents()
             return result
         }

@@ -1,5 +1,6 @@
 import Kernel
 import Outbox
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -15,6 +16,11 @@ private struct LargePing: Event {
     init(serialized bytes: UnsafeRawBufferPointer) throws { ping = try Ping(serialized: bytes) }
     func serialized() throws -> [UInt8] { try ping.serialized() + Array((":" + String(repeating: "x", count: 600_000)).utf8) }
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+/// What a body has done so far.
+private final class Seen: Sendable {
+    let number = Atomic(0)
 }
 
 @Suite("Events of one unit of work", .timeLimit(.minutes(10)))
@@ -34,6 +40,32 @@ struct OrderTests {
             #expect(emitted == Array(0..<1_400))
             let traces = try await world.source.query("SELECT DISTINCT trace, request_id FROM outbox")
             #expect(traces.count == 1)
+        }
+    }
+
+    @Test func `emitted last are made of what the whole body did, and come after all others`() async throws {
+        struct Undone: Error {}
+        try await withWorld { world in
+            let emitter = try await world.emitter()
+            try await emitter.work.run(trace: "", requestID: "") { work in
+                let seen = Seen()
+                work.emitLast { Ping("last", seen.number.load(ordering: .relaxed)) }
+                for number in 1...3 {
+                    try await work.emit(Ping("a", number))
+                    seen.number.store(number, ordering: .relaxed)
+                }
+            }
+            try await emitter.work.run(trace: "", requestID: "") { $0.emitLast { nil } }
+            await #expect(throws: Undone.self) {
+                try await emitter.work.run(trace: "", requestID: "") { work in
+                    work.emitLast { Ping("last", 9) }
+                    throw Undone()
+                }
+            }
+            let emitted = try await world.source.query("SELECT body FROM outbox ORDER BY position").map {
+                try Ping(serialized: try $0.decode(as: [UInt8].self))
+            }
+            #expect(emitted.map(\.aggregateID) == ["a", "a", "a", "last"] && emitted.last?.number == 3)
         }
     }
 

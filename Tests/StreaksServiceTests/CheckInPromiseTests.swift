@@ -28,6 +28,18 @@ import Testing
             .map { try $0.decode(as: String.self) }
     }
 
+    @Test func `the events of a run say when its next date is over, also after a freeze`() async throws {
+        try await withCheckIns { life in
+            try await life.live(3)
+            try await life.miss(1)
+            let extended = try await life.world.events(SoloStreakExtended.self)
+            #expect(extended.map(\.via) == [.contribution, .contribution, .contribution, .freeze])
+            let ends = [7, 8, 9, 10].map { moment("2026-01-\($0 < 10 ? "0" : "")\($0)T00:00:00Z") }
+            #expect(extended.map(\.deadlineAt) == ends)
+            #expect(try await life.world.events(FreezeUsed.self).map(\.deadlineAt) == [ends[3]])
+        }
+    }
+
     @Test func `others see the counts as the person does: a break at once, and the longest`() async throws {
         try await withCheckIns { life in
             func shown() async throws -> PublicStreak {

@@ -82,6 +82,14 @@ struct HabitFileWorld {
 
     func export(_ user: UserID) async throws -> String { String(decoding: try await exported(user).body, as: UTF8.self) }
 
+    /// Events about habits, besides those for the user's other devices.
+    func notified() async throws -> Int {
+        let rows = try await world.database.query(
+            "SELECT 1 FROM outbox WHERE subject LIKE '%Habit%' AND subject <> \(HabitsChanged.subject)"
+        )
+        return rows.count
+    }
+
     func names(_ user: UserID) async throws -> [String] {
         try await HabitRepository.records(of: user, world.database).map(\.details.name)
     }

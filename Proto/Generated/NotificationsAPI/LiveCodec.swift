@@ -40,6 +40,121 @@ extension StreakEvent: Wire.CMessage {
     }
 }
 
+extension SoloStreakEvent: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.SoloStreakEvent", in: NotificationsDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.streakID = r.id(0)
+        self.kind = r.string(1)
+        self.change = r.string(2)
+        self.status = r.optionalString(3)
+        self.count = r.optionalNumber(4)
+        self.date = r.optionalDate(5)
+        self.freezesLeft = r.optionalNumber(6)
+        self.deadlineAt = r.instant(7)
+        self.repairableUntil = r.instant(8)
+        self.pausedUntil = r.optionalDate(9)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.streakID)
+        w.string(1, self.kind)
+        w.string(2, self.change)
+        w.optionalString(3, self.status)
+        w.optionalNumber(4, self.count)
+        w.optionalDate(5, self.date)
+        w.optionalNumber(6, self.freezesLeft)
+        w.instant(7, self.deadlineAt)
+        w.instant(8, self.repairableUntil)
+        w.optionalDate(9, self.pausedUntil)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        if let value = self.date { violations.date(value, at: path, "date") }
+        if let value = self.pausedUntil { violations.date(value, at: path, "paused_until") }
+    }
+}
+
+extension TeamStreakEvent: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.TeamStreakEvent", in: NotificationsDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.streakID = r.id(0)
+        self.circleID = r.id(1)
+        self.status = r.string(2)
+        self.count = r.optionalNumber(3)
+        self.date = r.optionalDate(4)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.streakID)
+        w.id(1, self.circleID)
+        w.string(2, self.status)
+        w.optionalNumber(3, self.count)
+        w.optionalDate(4, self.date)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.circleID, at: path, "circle_id")
+        if let value = self.date { violations.date(value, at: path, "date") }
+    }
+}
+
+extension CircleCheckInEvent: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.CircleCheckInEvent", in: NotificationsDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.circleID = r.id(0)
+        self.date = r.date(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.id(0, self.circleID)
+        w.date(1, self.date)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.circleID, at: path, "circle_id")
+        violations.date(self.date, at: path, "date")
+    }
+}
+
+extension HabitsEvent: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.HabitsEvent", in: NotificationsDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.sequence = r.number(0)
+        self.changes = r.messages(1)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.number(0, self.sequence)
+        w.messages(1, self.changes)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.changes.enumerated() { value.collectViolations(into: &violations, path: path.child("changes", index: index)) }
+    }
+}
+
+extension HabitsEventChange: Wire.CMessage {
+    public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.HabitsEventChange", in: NotificationsDescriptor.layouts)
+    public init(_ r: Wire.Reader) {
+        self.entity = r.string(0)
+        self.habitID = r.optionalID(1)
+        self.categoryID = r.optionalID(2)
+        self.completionID = r.optionalID(3)
+        self.date = r.optionalDate(4)
+        self.status = r.optionalString(5)
+        self.count = r.optionalNumber(6)
+    }
+    public func write(_ w: Wire.Writer) {
+        w.string(0, self.entity)
+        w.optionalID(1, self.habitID)
+        w.optionalID(2, self.categoryID)
+        w.optionalID(3, self.completionID)
+        w.optionalDate(4, self.date)
+        w.optionalString(5, self.status)
+        w.optionalNumber(6, self.count)
+    }
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.habitID { violations.id(value, at: path, "habit_id") }
+        if let value = self.categoryID { violations.id(value, at: path, "category_id") }
+        if let value = self.completionID { violations.id(value, at: path, "completion_id") }
+        if let value = self.date { violations.date(value, at: path, "date") }
+    }
+}
+
 extension UnreadCountEvent: Wire.CMessage {
     public static let layout = Wire.MessageLayout("streaksnap.notifications.v1.UnreadCountEvent", in: NotificationsDescriptor.layouts)
     public init(_ r: Wire.Reader) {

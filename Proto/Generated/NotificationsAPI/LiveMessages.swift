@@ -22,7 +22,7 @@ public struct NotificationEvent: Sendable {
     }
 }
 
-/// A streak of the user's has changed.
+/// A streak with a friend has changed.
 public struct StreakEvent: Sendable {
     /// Names the streak: GET /api/streaks/{streak_id} shows one with a friend.
     public var streakID: Kernel.StreakID
@@ -34,6 +34,130 @@ public struct StreakEvent: Sendable {
     /// The given fields set, the others unset.
     public init(streakID: Kernel.StreakID, status: String = "", count: Int32? = nil) {
         self.streakID = streakID
+        self.status = status
+        self.count = count
+    }
+}
+
+/// The user's check-in streak, or one of their typed streaks, has changed: an activity, a freeze, a break, a repair, a pause. One request or
+/// night may bring several, in the order they happened.
+public struct SoloStreakEvent: Sendable {
+    /// Names the streak.
+    public var streakID: Kernel.StreakID
+    /// What is done for it: GET /api/mobile/streaks/status shows check_in, GET /api/streaks/typed the others.
+    public var kind: String
+    /// What has happened. extended: an activity for `date`; filled: a time machine did it; frozen: a freeze kept `date`; protected: an
+    /// insurance or shield kept it; freeze_returned, protection_returned: they were not needed for `date`; broken: `date` was missed;
+    /// restored: late activity or an outage undid the break, repaired: its user did; paused: from `date` on; resumed: `date` is the first that
+    /// counts again.
+    public var change: String
+    /// Whether it runs, is broken, or has ended for good; unset where it is as before.
+    public var status: String?
+    /// The streak's count now; unset where it is as before.
+    public var count: Int32?
+    /// The date that `change` is about, by the user's clock; unset where it is about none.
+    public var date: Kernel.CalendarDate?
+    /// Freezes in hand now; unset where they are as before.
+    public var freezesLeft: Int32?
+    /// When the next date that must be done is over; unset where it is as before, or nothing can break.
+    public var deadlineAt: Kernel.Instant?
+    /// Of a break: until when it can be repaired; unset when it cannot be.
+    public var repairableUntil: Kernel.Instant?
+    /// Of a pause: the first date that counts again.
+    public var pausedUntil: Kernel.CalendarDate?
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, kind: String = "", change: String = "", status: String? = nil, count: Int32? = nil, date: Kernel.CalendarDate? = nil, freezesLeft: Int32? = nil, deadlineAt: Kernel.Instant? = nil, repairableUntil: Kernel.Instant? = nil, pausedUntil: Kernel.CalendarDate? = nil) {
+        self.streakID = streakID
+        self.kind = kind
+        self.change = change
+        self.status = status
+        self.count = count
+        self.date = date
+        self.freezesLeft = freezesLeft
+        self.deadlineAt = deadlineAt
+        self.repairableUntil = repairableUntil
+        self.pausedUntil = pausedUntil
+    }
+}
+
+/// The streak of a circle that the user is in has changed.
+public struct TeamStreakEvent: Sendable {
+    /// Names the streak.
+    public var streakID: Kernel.StreakID
+    /// The circle whose streak it is.
+    public var circleID: Kernel.CircleID
+    /// Whether it runs, lives on for 12 hours after `date` was missed (grace), is broken, or has ended with the circle.
+    public var status: String
+    /// The streak's count now; unset where it is as before.
+    public var count: Int32?
+    /// The date that enough members contributed for, or that was missed; unset where it is about none.
+    public var date: Kernel.CalendarDate?
+
+    /// The given fields set, the others unset.
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, status: String = "", count: Int32? = nil, date: Kernel.CalendarDate? = nil) {
+        self.streakID = streakID
+        self.circleID = circleID
+        self.status = status
+        self.count = count
+        self.date = date
+    }
+}
+
+/// The user has checked in to a circle, at this device or another one.
+public struct CircleCheckInEvent: Sendable {
+    /// The circle.
+    public var circleID: Kernel.CircleID
+    /// The user's date that it counts for.
+    public var date: Kernel.CalendarDate
+
+    /// The given fields set, the others unset.
+    public init(circleID: Kernel.CircleID, date: Kernel.CalendarDate) {
+        self.circleID = circleID
+        self.date = date
+    }
+}
+
+/// The user's habits have changed, by one request of any of their devices: one event, however much it changed.
+public struct HabitsEvent: Sendable {
+    /// The number of the change: what POST /api/sync sends of it has this `sequence`.
+    public var sequence: Int64
+    /// What is another now, at most 20. Empty when it is more, as after an import: pull by POST /api/sync, or read the lists again.
+    public var changes: [HabitsEventChange]
+
+    /// The given fields set, the others unset.
+    public init(sequence: Int64 = 0, changes: [HabitsEventChange] = []) {
+        self.sequence = sequence
+        self.changes = changes
+    }
+}
+
+/// One thing that is another now.
+public struct HabitsEventChange: Sendable {
+    /// What it is: a habit, a date of one (its completions, or its skip), a completion (its note, mood or time), a category, the note of a
+    /// date, the settings, or the order of a list.
+    public var entity: String
+    /// Of a habit and of a date of one; unset of others.
+    public var habitID: Kernel.HabitID?
+    /// Of a category; unset of others.
+    public var categoryID: Kernel.HabitCategoryID?
+    /// Of a completion; unset of others.
+    public var completionID: Kernel.CompletionID?
+    /// Of a date of a habit and of a day note; unset of others.
+    public var date: Kernel.CalendarDate?
+    /// Of a habit: active, paused, archived or deleted. Of a date of one what the Today screen shows: done, partial, open, skipped and so on.
+    /// Of a category or day note: changed or deleted. Unset of others, and where it is as before.
+    public var status: String?
+    /// The count of the habit's streak now, in its unit; unset where it is as before.
+    public var count: Int32?
+
+    /// The given fields set, the others unset.
+    public init(entity: String = "", habitID: Kernel.HabitID? = nil, categoryID: Kernel.HabitCategoryID? = nil, completionID: Kernel.CompletionID? = nil, date: Kernel.CalendarDate? = nil, status: String? = nil, count: Int32? = nil) {
+        self.entity = entity
+        self.habitID = habitID
+        self.categoryID = categoryID
+        self.completionID = completionID
+        self.date = date
         self.status = status
         self.count = count
     }

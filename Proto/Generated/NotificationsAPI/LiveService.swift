@@ -10,8 +10,9 @@ public enum LiveService {
     /// - Parameters:
     ///   - watch: A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     ///     Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    ///     The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
-    ///     is in the API's description.
+    ///     Whatever changes of the user's own streaks and habits is among them, whichever device changed it. The kinds are `notification`,
+    ///     `unread_count`, `streak`, `solo_streak`, `team_streak`, `circle_check_in`, `habits`, and `reset`: events are missing, read the lists
+    ///     again. What the data of each holds is in the API's description. Ignore kinds that you do not know: there may be more.
     ///   - renewWatches: The gateway still has these streams open, and has closed others.
     public static func endpoints(
         watch: some Bus.QueryHandler<CommonAPI.StreamRequest, CommonAPI.StreamPage>,
@@ -28,8 +29,9 @@ public enum LiveService {
 public enum LiveMethods {
     /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
-    /// is in the API's description.
+    /// Whatever changes of the user's own streaks and habits is among them, whichever device changed it. The kinds are `notification`,
+    /// `unread_count`, `streak`, `solo_streak`, `team_streak`, `circle_check_in`, `habits`, and `reset`: events are missing, read the lists
+    /// again. What the data of each holds is in the API's description. Ignore kinds that you do not know: there may be more.
     public static let watch = Bus.Method<CommonAPI.StreamRequest, CommonAPI.StreamPage>(
         service: "notifications", version: "v1", name: "Watch", isIdempotent: true, timeout: .seconds(10))
     /// The gateway still has these streams open, and has closed others.
@@ -46,8 +48,9 @@ public struct LiveClient: Sendable {
 
     /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
     /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-    /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
-    /// is in the API's description.
+    /// Whatever changes of the user's own streaks and habits is among them, whichever device changed it. The kinds are `notification`,
+    /// `unread_count`, `streak`, `solo_streak`, `team_streak`, `circle_check_in`, `habits`, and `reset`: events are missing, read the lists
+    /// again. What the data of each holds is in the API's description. Ignore kinds that you do not know: there may be more.
     public func watch(_ request: CommonAPI.StreamRequest, context: Bus.CallContext) async throws -> CommonAPI.StreamPage {
         try await caller.call(LiveMethods.watch, request, context: context)
     }

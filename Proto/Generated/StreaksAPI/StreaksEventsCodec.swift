@@ -433,6 +433,7 @@ extension SoloStreakExtended: Wire.CMessage {
         self.at = r.instant(8)
         self.replaces = r.enumeration(9)
         self.receivedAt = r.instant(10)
+        self.deadlineAt = r.instant(11)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -446,6 +447,7 @@ extension SoloStreakExtended: Wire.CMessage {
         w.instant(8, self.at)
         w.enumeration(9, self.replaces)
         w.instant(10, self.receivedAt)
+        w.instant(11, self.deadlineAt)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -541,6 +543,7 @@ extension SoloStreakRestored: Wire.CMessage {
         self.missedDate = r.date(4)
         self.reason = r.enumeration(5)
         self.at = r.instant(6)
+        self.deadlineAt = r.instant(7)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -550,6 +553,7 @@ extension SoloStreakRestored: Wire.CMessage {
         w.date(4, self.missedDate)
         w.enumeration(5, self.reason)
         w.instant(6, self.at)
+        w.instant(7, self.deadlineAt)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -569,6 +573,7 @@ extension FreezeUsed: Wire.CMessage {
         self.byHand = r.flag(5)
         self.count = r.number(6)
         self.at = r.instant(7)
+        self.deadlineAt = r.instant(8)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -579,6 +584,7 @@ extension FreezeUsed: Wire.CMessage {
         w.flag(5, self.byHand)
         w.number(6, self.count)
         w.instant(7, self.at)
+        w.instant(8, self.deadlineAt)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -871,15 +877,18 @@ extension TeamStreakStarted: Wire.CMessage {
         self.streakID = r.id(0)
         self.circleID = r.id(1)
         self.at = r.instant(2)
+        self.memberIDs = r.ids(3)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
         w.id(1, self.circleID)
         w.instant(2, self.at)
+        w.ids(3, self.memberIDs)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() { violations.id(value, at: path, "member_ids", index: index) }
     }
 }
 
@@ -1076,16 +1085,19 @@ extension TeamStreakEnded: Wire.CMessage {
         self.circleID = r.id(1)
         self.count = r.number(2)
         self.at = r.instant(3)
+        self.memberIDs = r.ids(4)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
         w.id(1, self.circleID)
         w.number(2, self.count)
         w.instant(3, self.at)
+        w.ids(4, self.memberIDs)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
         violations.id(self.circleID, at: path, "circle_id")
+        for (index, value) in self.memberIDs.enumerated() { violations.id(value, at: path, "member_ids", index: index) }
     }
 }
 

@@ -624,9 +624,11 @@ public struct SoloStreakExtended: Sendable {
     public var replaces: ExtendedVia
     /// When the activity was received; unset unless there is one.
     public var receivedAt: Kernel.Instant?
+    /// When the next date that must be done is over, as of `at`; unset while nothing can break, and in events of releases before this field.
+    public var deadlineAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, via: ExtendedVia = .unspecified, at: Kernel.Instant? = nil, replaces: ExtendedVia = .unspecified, receivedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, count: Int32 = 0, longest: Int32 = 0, runStart: Kernel.CalendarDate, via: ExtendedVia = .unspecified, at: Kernel.Instant? = nil, replaces: ExtendedVia = .unspecified, receivedAt: Kernel.Instant? = nil, deadlineAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.kind = kind
@@ -638,6 +640,7 @@ public struct SoloStreakExtended: Sendable {
         self.at = at
         self.replaces = replaces
         self.receivedAt = receivedAt
+        self.deadlineAt = deadlineAt
     }
 }
 
@@ -720,9 +723,11 @@ public struct SoloStreakRestored: Sendable {
     public var missedDate: Kernel.CalendarDate
     public var reason: SoloReason
     public var at: Kernel.Instant?
+    /// When the next date that must be done is over, as of `at`; unset while nothing can break, and in events of releases before this field.
+    public var deadlineAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, count: Int32 = 0, missedDate: Kernel.CalendarDate, reason: SoloReason = .unspecified, at: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, count: Int32 = 0, missedDate: Kernel.CalendarDate, reason: SoloReason = .unspecified, at: Kernel.Instant? = nil, deadlineAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.kind = kind
@@ -730,6 +735,7 @@ public struct SoloStreakRestored: Sendable {
         self.missedDate = missedDate
         self.reason = reason
         self.at = at
+        self.deadlineAt = deadlineAt
     }
 }
 
@@ -744,9 +750,11 @@ public struct FreezeUsed: Sendable {
     /// The count with the frozen date.
     public var count: Int32
     public var at: Kernel.Instant?
+    /// When the next date that must be done is over, as of `at`; unset while nothing can break, and in events of releases before this field.
+    public var deadlineAt: Kernel.Instant?
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, freezesLeft: Int32 = 0, byHand: Bool = false, count: Int32 = 0, at: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, kind: SoloKind = .unspecified, date: Kernel.CalendarDate, freezesLeft: Int32 = 0, byHand: Bool = false, count: Int32 = 0, at: Kernel.Instant? = nil, deadlineAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.kind = kind
@@ -755,6 +763,7 @@ public struct FreezeUsed: Sendable {
         self.byHand = byHand
         self.count = count
         self.at = at
+        self.deadlineAt = deadlineAt
     }
 }
 
@@ -990,12 +999,15 @@ public struct TeamStreakStarted: Sendable {
     public var streakID: Kernel.StreakID
     public var circleID: Kernel.CircleID
     public var at: Kernel.Instant?
+    /// Present members; empty in events of releases before this field.
+    public var memberIDs: [Kernel.UserID]
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, at: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, at: Kernel.Instant? = nil, memberIDs: [Kernel.UserID] = []) {
         self.streakID = streakID
         self.circleID = circleID
         self.at = at
+        self.memberIDs = memberIDs
     }
 }
 
@@ -1164,13 +1176,16 @@ public struct TeamStreakEnded: Sendable {
     public var circleID: Kernel.CircleID
     public var count: Int32
     public var at: Kernel.Instant?
+    /// Who were members; empty in events of releases before this field.
+    public var memberIDs: [Kernel.UserID]
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, count: Int32 = 0, at: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, circleID: Kernel.CircleID, count: Int32 = 0, at: Kernel.Instant? = nil, memberIDs: [Kernel.UserID] = []) {
         self.streakID = streakID
         self.circleID = circleID
         self.count = count
         self.at = at
+        self.memberIDs = memberIDs
     }
 }
 

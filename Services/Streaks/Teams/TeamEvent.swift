@@ -19,7 +19,7 @@ struct TeamEvent {
     /// In the order they happened.
     var all: [any Event] {
         guard !change.isStart else {
-            return [TeamStreakStarted(streakID: team.streak, circleID: team.circle, at: change.now)]
+            return [TeamStreakStarted(streakID: team.streak, circleID: team.circle, at: change.now, memberIDs: members)]
         }
         return change.change.effects.compactMap { event($0) }
     }
@@ -62,7 +62,13 @@ struct TeamEvent {
             )
         case .graceStarted(let date, let until): grace(date, until)
         case .ended(let at):
-            TeamStreakEnded(streakID: team.streak, circleID: team.circle, count: Int32(state.count), at: at)
+            TeamStreakEnded(
+                streakID: team.streak,
+                circleID: team.circle,
+                count: Int32(state.count),
+                at: at,
+                memberIDs: members
+            )
         default: nil
         }
     }

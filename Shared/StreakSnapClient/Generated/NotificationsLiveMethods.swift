@@ -10,8 +10,9 @@ extension Notifications {
 
         /// A user's events as they happen: server-sent events, each with `id`, `event` and `data`, a JSON object (NO-7). After a reconnect with
         /// Last-Event-ID nothing of the last 10 minutes is missing. At most 5 streams of a user are open at once.
-        /// The kinds are `notification`, `streak`, `unread_count`, and `reset`: events are missing, read the lists again. What the data of each holds
-        /// is in the API's description.
+        /// Whatever changes of the user's own streaks and habits is among them, whichever device changed it. The kinds are `notification`,
+        /// `unread_count`, `streak`, `solo_streak`, `team_streak`, `circle_check_in`, `habits`, and `reset`: events are missing, read the lists
+        /// again. What the data of each holds is in the API's description. Ignore kinds that you do not know: there may be more.
         ///
         /// The stream resumes by itself where it was, until the loop over it ends or its task is cancelled.
         public func watch() -> ServerEvents { client.events(from: Notifications.LiveEndpoints.watch) }

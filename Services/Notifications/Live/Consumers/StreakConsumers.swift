@@ -3,30 +3,35 @@ internal import NotificationsCore
 internal import Outbox
 internal import StreaksAPI
 
-/// Changes of streaks, for the open apps of their members.
+/// Changes of streaks and habits, for the open apps of those whose they are.
 struct StreakConsumers: Sendable {
     let live: LiveEvents
 
     var all: [EventHandler] {
         let batch = EventBatch<LiveEvent> { [live] events, work in try await live.append(events, work) }
-        return [
+        return Self.mutual(batch) + SoloEvents.handlers(batch) + TeamEvents.handlers(batch) + HabitEvents.handlers(batch)
+    }
+
+    /// Streaks with friends.
+    private static func mutual(_ batch: EventBatch<LiveEvent>) -> [EventHandler] {
+        [
             EventHandler(StreakStarted.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userAID, event.userBID], .active, 0)
+                changed(event.streakID, [event.userAID, event.userBID], .active, 0)
             },
             EventHandler(SnapCounted.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userID, event.friendID], .active, event.currentCount)
+                changed(event.streakID, [event.userID, event.friendID], .active, event.currentCount)
             },
             EventHandler(StreakBroken.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userAID, event.userBID], .broken, event.count)
+                changed(event.streakID, [event.userAID, event.userBID], .broken, event.count)
             },
             EventHandler(StreakRestored.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
+                changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
             },
             EventHandler(StreakRecovered.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
+                changed(event.streakID, [event.userAID, event.userBID], .active, event.count)
             },
             EventHandler(StreakEnded.self, in: batch) { event, _ in
-                Self.changed(event.streakID, [event.userAID, event.userBID], .ended, nil)
+                changed(event.streakID, [event.userAID, event.userBID], .ended, nil)
             },
         ]
     }

@@ -14,6 +14,8 @@ package struct HabitBook: Sendable {
     package let account: HabitAccount
     package let date: HabitDate
     package let isPremium: Bool
+    /// For the event of the change.
+    let news: HabitNews
 
     package var user: UserID { account.user }
     package var limits: HabitLimits { .of(isPremium: isPremium) }
@@ -148,6 +150,9 @@ package struct HabitBook: Sendable {
             try HabitRepository.setArchived(id, at: archiving.from < date.today ? start : work.now, stamp, work.sql)
         }
         try HabitAccountRepository.unbury([(.habit, "\(id)")], of: user, work.sql)
+        let isPaused = new.pauses.contains { $0.from <= date.today && date.today < $0.until }
+        let isArchived = entries.archivings.last.map { $0.until == nil } ?? false
+        news.add(.habit(id), isArchived ? "archived" : isPaused ? "paused" : "active", count: 0)
         return id
     }
 
@@ -162,13 +167,15 @@ package struct HabitBook: Sendable {
         try schedule.validate(field: "schedule")
         try await check(details, except: habit.id)
         let newest = habit.record.versions.last
+        var change: PlannedChange?
         if newest.map({ !$0.schedule.isSame(as: schedule) || $0.target != target }) ?? true {
-            try await apply(
+            change = try await apply(
                 .changeHabit(schedule, target: target, weekStart: newest?.weekStart ?? account.settings.firstDayOfWeek),
                 to: habit
             )
         }
         try await HabitRepository.update(habit.id, details, stamp, work.sql)
+        announce(habit, isArchived: habit.record.isArchived, change)
     }
 
     private func check(_ details: HabitDetails, except id: HabitID?) async throws {
@@ -185,8 +192,9 @@ package struct HabitBook: Sendable {
     /// HA-13. Nothing happens when it is in the archive.
     package func archive(_ habit: Locked) async throws {
         guard !habit.record.isArchived else { return }
-        try await apply(.archive, to: habit)
+        let change = try await apply(.archive, to: habit)
         try HabitRepository.setArchived(habit.id, at: work.now, stamp, work.sql)
+        announce(habit, isArchived: true, change)
     }
 
     /// Nothing happens when it is not in the archive.
@@ -195,8 +203,9 @@ package struct HabitBook: Sendable {
     package func unarchive(_ habit: Locked) async throws {
         guard habit.record.isArchived else { return }
         try await checkLimit()
-        try await apply(.unarchive, to: habit)
+        let change = try await apply(.unarchive, to: habit)
         try HabitRepository.setArchived(habit.id, at: nil, stamp, work.sql)
+        announce(habit, isArchived: false, change)
     }
 
     private func checkLimit() async throws {
@@ -211,6 +220,7 @@ package struct HabitBook: Sendable {
         if !habit.record.isArchived { try await apply(.archive, to: habit) }
         try await HabitRepository.setDeleted(habit.id, at: work.now, stamp, work.sql)
         try HabitAccountRepository.bury([(.habit, "\(habit.id)")], stamp, work.sql)
+        news.add(.habit(habit.id), "deleted")
     }
 
     /// It comes back with its completions and skips, into the archive if it was there. Lock it with `includesDeleted`.
@@ -230,11 +240,14 @@ package struct HabitBook: Sendable {
         }
         let counts = try await HabitRepository.counts(of: user, work.sql)
         guard counts.all < HabitLimits.mostHabits else { throw ServiceError.tooManyHabits }
-        if !habit.record.isArchived {
+        var change: PlannedChange?
+        var isArchived = habit.record.isArchived
+        if !isArchived {
             if counts.active < limits.activeHabits {
-                try await apply(.unarchive, to: habit)
+                change = try await apply(.unarchive, to: habit)
             } else {
                 guard archivesExcess else { throw ServiceError.habitLimitReached(limits.activeHabits) }
+                isArchived = true
                 try HabitRepository.setArchived(habit.id, at: work.now, stamp, work.sql)
             }
         }
@@ -243,22 +256,28 @@ package struct HabitBook: Sendable {
         // Devices have deleted what it had.
         try HabitRepository.renumber(habit.record.streak, stamp, work.sql)
         try HabitAccountRepository.unbury([(.habit, "\(habit.id)")], of: user, work.sql)
+        announce(habit, isArchived: isArchived, change)
     }
 
     /// HA-13. - Throws: `ALREADY_PAUSED`, `PAUSE_TOO_LONG`, `QUOTA_EXCEEDED`, `VALIDATION_ERROR`.
     package func pause(_ habit: Locked, from: CalendarDate, until: CalendarDate) async throws {
-        try await apply(.pauseHabit(from: from, until: until), to: habit)
+        let change = try await apply(.pauseHabit(from: from, until: until), to: habit)
         try HabitRepository.touch(habit.id, stamp, work.sql)
+        announce(habit, isArchived: habit.record.isArchived, change)
     }
 
     /// - Throws: `NOT_PAUSED`.
     package func resume(_ habit: Locked) async throws {
-        try await apply(.resumeHabit, to: habit)
+        let change = try await apply(.resumeHabit, to: habit)
         try HabitRepository.touch(habit.id, stamp, work.sql)
+        announce(habit, isArchived: habit.record.isArchived, change)
     }
 
     /// The order of the list: those that are named come first, in this order.
-    package func reorder(_ ids: [HabitID]) async throws { try await HabitRepository.reorder(ids, stamp, work.sql) }
+    package func reorder(_ ids: [HabitID]) async throws {
+        try await HabitRepository.reorder(ids, stamp, work.sql)
+        news.add(.habitOrder)
+    }
 
     @discardableResult
     private func apply(_ command: StreakCommand, to habit: Locked) async throws -> PlannedChange {
@@ -286,21 +305,23 @@ package struct HabitBook: Sendable {
             let ids = try await HabitRepository.ids(of: user, work.sql)
             for habit in try await lock(ids, includesDeleted: true).values.sorted(by: { $0.id < $1.id }) {
                 guard let newest = habit.record.versions.last, newest.weekStart != settings.firstDayOfWeek else { continue }
-                try await apply(
+                let change = try await apply(
                     .changeHabit(newest.schedule, target: newest.target, weekStart: settings.firstDayOfWeek),
                     to: habit
                 )
                 try HabitRepository.touch(habit.id, stamp, work.sql)
+                if !habit.record.isDeleted { announce(habit, isArchived: habit.record.isArchived, change) }
             }
         }
         try HabitAccountRepository.store(settings, stamp, work.sql)
+        news.add(.settings)
     }
 
     /// The same after `store`, for further changes in the same transaction.
     package func with(_ settings: HabitSettings) -> HabitBook {
         var account = account
         account.settings = settings
-        return HabitBook(store: store, work: work, account: account, date: date, isPremium: isPremium)
+        return HabitBook(store: store, work: work, account: account, date: date, isPremium: isPremium, news: news)
     }
 
     /// A note on a date, from the first that files may have to today; an empty one deletes it.
@@ -338,6 +359,9 @@ package struct HabitBook: Sendable {
             of: user,
             work.sql
         )
+        for (date, note) in notes.sorted(by: { $0.key < $1.key }) {
+            news.add(.dayNote(date), note.isEmpty ? "deleted" : "changed")
+        }
     }
 
     /// A backup was made now.
@@ -349,6 +373,7 @@ package struct HabitBook: Sendable {
     /// - Parameter keepsPhotos: whether photos stay until `dropStrayPhotos`, for dates that get a completion again.
     /// - Returns: the new epoch.
     package func clear(keepsDefaults: Bool = true, keepsPhotos: Bool = false) async throws -> Int {
+        news.addAll()
         try await HabitRepository.clear(of: user, work.sql)
         if !keepsPhotos { try await dropStrayPhotos() }
         if keepsDefaults {

@@ -40,6 +40,7 @@ package struct HabitCategories: Sendable {
             book.work.sql
         )
         try HabitAccountRepository.unbury([(.category, "\(id)")], of: book.user, book.work.sql)
+        book.news.add(.category(id), "changed")
         return id
     }
 
@@ -48,6 +49,7 @@ package struct HabitCategories: Sendable {
         try await find(id)
         try await check(details.name, except: id)
         try await HabitAccountRepository.update(id, details, book.stamp, book.work.sql)
+        book.news.add(.category(id), "changed")
     }
 
     /// Deletes it; its habits have none from now on.
@@ -57,11 +59,13 @@ package struct HabitCategories: Sendable {
         try await find(id)
         try HabitAccountRepository.deleteCategory(id, book.stamp, book.work.sql)
         try HabitAccountRepository.bury([(.category, "\(id)")], book.stamp, book.work.sql)
+        book.news.add(.category(id), "deleted")
     }
 
     /// Those that are named come first, in this order.
     package func reorder(_ ids: [HabitCategoryID]) async throws {
         try await HabitAccountRepository.reorder(ids, book.stamp, book.work.sql)
+        book.news.add(.categoryOrder)
     }
 
     private func find(_ id: HabitCategoryID) async throws {

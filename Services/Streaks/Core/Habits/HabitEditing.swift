@@ -61,6 +61,7 @@ extension HabitBook {
         for ((pair, checked), change) in zip(zip(all, checked), changes) {
             let outcome = HabitOutcome(change, checked)
             outcomes.append(outcome)
+            announce(pair.habit.id, dates: Set(checked.kept.map(\.date)), change)
             guard pair.edits.mergesDetails else { continue }
             for id in checked.kept.compactMap(\.newID) {
                 guard let other = outcome.merged[id], let details = pair.edits.details[id] else { continue }
@@ -163,11 +164,13 @@ extension HabitBook {
     /// - Throws: `COMPLETION_NOT_FOUND`.
     package func describe(_ id: CompletionID, _ details: CompletionDetails) async throws {
         guard try await HabitRepository.describe(id, details, stamp, work.sql) else { throw ServiceError.completionNotFound }
+        news.add(.completion(id))
     }
 
     /// The same for parts of the details of several completions; those that do not exist are left out.
     package func describe(_ patches: [CompletionID: CompletionPatch]) throws {
         try HabitRepository.patch(patches, stamp, work.sql)
+        for (id, patch) in patches.sorted(by: { $0.key < $1.key }) where !patch.isEmpty { news.add(.completion(id)) }
     }
 }
 

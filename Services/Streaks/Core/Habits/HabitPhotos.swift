@@ -23,7 +23,13 @@ extension HabitStore {
         }
         let stamp = HabitStamp(user: user, sequence: sequence, now: work.now)
         guard try await HabitPhotoRepository.store(photo, version: version, of: habit, on: date, stamp, work.sql) else { return }
-        guard try await !HabitPhotoRepository.show(photo, of: habit, on: date, stamp, work.sql), photo != nil else { return }
+        guard try await !HabitPhotoRepository.show(photo, of: habit, on: date, stamp, work.sql) else {
+            let news = HabitNews()
+            news.add(.date(habit, date))
+            if let event = news.event(of: user, sequence) { try await work.emit(event) }
+            return
+        }
+        guard photo != nil else { return }
         let stray = try await HabitPhotoRepository.dropStray(
             of: user,
             .only([(habit: habit, date: date)]),

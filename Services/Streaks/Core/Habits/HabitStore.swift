@@ -70,12 +70,15 @@ package struct HabitStore: Sendable {
         let account = try await HabitAccountRepository.opened(queued.account, queued.user, at: work.now, ids: work.ids, work.sql)
         let zones = try await known(queued.zones, of: queued.user, work)
         let isPremium = try await queued.isPremium.rows().first?.decode(as: Bool.self) ?? false
+        let news = HabitNews()
+        work.emitLast { news.event(of: account.user, account.sequence) }
         return HabitBook(
             store: self,
             work: work,
             account: account,
             date: HabitDate(zones, at: work.now),
-            isPremium: isPremium
+            isPremium: isPremium,
+            news: news
         )
     }
 

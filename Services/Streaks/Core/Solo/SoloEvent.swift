@@ -8,6 +8,8 @@ struct SoloEvent {
     private let streak: SoloStreak
     private let change: PlannedChange
     private var state: StreakState { change.change.state }
+    /// When the next date that must be done is over; nil while nothing can break.
+    private var deadline: Instant? { state.status == .active && state.count > 0 ? state.deadlineAt : nil }
 
     init(_ streak: SoloStreak, _ change: PlannedChange) { (self.streak, self.change) = (streak, change) }
 
@@ -73,7 +75,8 @@ struct SoloEvent {
                 freezesLeft: Int32(left),
                 byHand: byHand,
                 count: Int32(count),
-                at: state.asOf
+                at: state.asOf,
+                deadlineAt: deadline
             )
             return [used, extended(date, count, run(of: date), via: .freeze)]
         case .freezeReturned(let date):
@@ -117,7 +120,8 @@ struct SoloEvent {
             via: via,
             at: state.asOf,
             replaces: via == .contribution ? replaced(on: date) : .unspecified,
-            receivedAt: via == .contribution ? received(for: date) : nil
+            receivedAt: via == .contribution ? received(for: date) : nil,
+            deadlineAt: deadline
         )
     }
 
@@ -185,7 +189,8 @@ struct SoloEvent {
             count: Int32(state.count),
             missedDate: date,
             reason: reason(of: date),
-            at: state.asOf
+            at: state.asOf,
+            deadlineAt: deadline
         )
     }
 
