@@ -6,7 +6,7 @@ import Testing
 @testable import Database
 
 /// Cancels that are aimed at each moment of a group: a transaction that is said to have committed has, once; any other has not.
-@Suite(.timeLimit(.minutes(15))) struct CancelledSharingTests {
+@Suite(.timeLimit(.minutes(40))) struct CancelledSharingTests {
     private static let members = 6
 
     /// What a cancel is aimed at.

@@ -70,7 +70,7 @@ private final class HeldWork: Sendable {
     }
 }
 
-@Suite("Work that is done alone", .timeLimit(.minutes(10)))
+@Suite("Work that is done alone", .timeLimit(.minutes(40)))
 struct AloneTests {
     private static func context(_ key: String? = "k") -> CallContext {
         CallContext(
