@@ -76,7 +76,7 @@ struct HabitTextTests {
         #expect(DeepLink.path(.streakReminder, wording: 0, streak: nil) == "today")
         #expect(DeepLink.path(.motivation, wording: 0, streak: nil) == "today")
         let streak = StreakID(high: 1, low: 2)
-        #expect(DeepLink.path(.streakReminder, wording: Wording.checkInMorning, streak: streak) == "streak/\(streak)")
+        #expect(DeepLink.path(.streakReminder, wording: Wording.checkInMorning, streak: streak) == "home")
     }
 
     @Test func `a reminder has buttons, the last one of a date no snooze, and its confirmation none and no sound`() {

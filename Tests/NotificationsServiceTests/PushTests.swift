@@ -25,7 +25,7 @@ struct PushTests {
             #expect(pushes.allSatisfy { $0.badge == 2 && $0.collapseId == $0.tag })
             let risk = try #require(pushes.last)
             #expect(risk.body == "Dein Streak von 12 Tagen mit Ben läuft in 3 Stunden ab!")
-            #expect(risk.data.streakType == "daily_snap" && risk.data.currentStreak == 12 && risk.data.hoursRemaining == 3)
+            #expect(risk.data.streakType == "mutual" && risk.data.currentStreak == 12 && risk.data.hoursRemaining == 3)
             #expect(risk.data.deep_link == "streaksnap://streak/\(World.streak)" && risk.priority == "high")
             #expect(risk.channelId == "streaks" && risk.collapseId == "streak_at_risk:\(World.streak)")
             // 3 hours, less the minute in which reminders are spread.

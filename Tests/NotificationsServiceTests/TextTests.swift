@@ -200,8 +200,13 @@ struct TextTests {
         #expect(DeepLink.path(.streakBroken, wording: Wording.accountDeleted, streak: streak) == "streak/\(streak)")
         #expect(DeepLink.path(.accountRestored, wording: 0, streak: nil) == "friends")
         // Streaks of one's own have no page of their own.
-        for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned] {
+        for kind in [NotificationKind.freezeUsed, .lastFreeze, .freezeReturned, .repairOffer, .pauseEnded] {
             #expect(DeepLink.path(kind, wording: 0, streak: streak) == "home")
         }
+        for kind in [NotificationKind.streakAtRisk, .streakBroken, .streakRecovered] {
+            #expect(DeepLink.path(kind, wording: Wording.solo, streak: streak) == "home")
+        }
+        // Their milestones have a card as those with a friend have.
+        #expect(DeepLink.path(.milestone, wording: Wording.solo, streak: streak) == "share-milestone/\(streak)")
     }
 }

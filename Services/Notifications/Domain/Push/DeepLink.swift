@@ -28,16 +28,17 @@ public enum DeepLink {
         habit: HabitID? = nil,
         code: String = ""
     ) -> String {
-        let detail = streak.map { "streak/\($0)" } ?? "home"
+        // Streaks of the reader's own have no page below `streak/`.
+        let detail = kind.isSolo(wording) ? "home" : streak.map { "streak/\($0)" } ?? "home"
         switch kind {
         // What is open today, or the habit that it is about.
         case .habitReminder, .motivation: return habit.map { "habits/\($0)" } ?? "today"
         case .streakReminder where wording == 0: return "today"
         case .milestone where habit != nil: return habit.map { "habits/\($0)" } ?? "today"
         case .streakBroken: return wording == Wording.hasNoToken ? paywall(.streakBroken) : detail
-        case .streakAtRisk, .streakRecovered, .nudge, .repairOffer, .pauseEnded, .streakReminder: return detail
-        // Their streak is one of the reader's own, which has no page below `streak/`.
-        case .freezeUsed, .lastFreeze, .freezeReturned: return "home"
+        case .streakAtRisk, .streakRecovered, .nudge, .repairOffer, .pauseEnded, .streakReminder, .freezeUsed, .lastFreeze,
+            .freezeReturned:
+            return detail
         case .teamAtRisk, .teamBroken, .teamJoined: return circle.map { "circles/\($0)" } ?? "circles"
         case .teamInvitation: return code.isEmpty ? "circles" : "circles/join/\(code)"
         case .teamMilestone where wording == Wording.teamRestored: return circle.map { "circles/\($0)" } ?? "circles"

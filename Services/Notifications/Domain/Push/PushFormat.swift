@@ -44,6 +44,26 @@ extension NotificationKind {
         return values.count < PushFormat.mostSnoozes ? .habitReminder : .lastHabitReminder
     }
 
+    /// Whether it is about a streak of the reader's own that is no habit: a check-in or one of the typed kinds.
+    public func isSolo(_ wording: Int16) -> Bool {
+        switch self {
+        case .freezeUsed, .freezeReturned, .lastFreeze, .repairOffer, .pauseEnded: true
+        case .milestone, .streakAtRisk, .streakBroken, .streakRecovered:
+            (Wording.solo...Wording.soloShielded).contains(wording)
+        case .streakReminder: wording != 0
+        default: false
+        }
+    }
+
+    /// The kind of the streak that an entry is about, as the API names it: `mutual`, `team`, `habit`, `check_in` or one of the typed kinds; nil: it is
+    /// about none.
+    public func streakType(_ values: NotificationValues, isOfCircle: Bool, isOfHabit: Bool) -> String? {
+        // Entries of earlier versions have no kind of it with them: they were about check-ins.
+        if isSolo(values.wording) { return values.subject.isEmpty ? "check_in" : values.subject }
+        guard channel == .streaks else { return nil }
+        return isOfHabit ? "habit" : isOfCircle ? "team" : "mutual"
+    }
+
     /// Whether it may wake the device: what is of use only for a short time. What confirms an action makes no sound either.
     public func isUrgent(_ wording: Int16) -> Bool { isUrgent && !isConfirmation(wording) }
 

@@ -16,7 +16,8 @@ extension NotificationHandlers {
                     values: NotificationValues(
                         wording: isLast ? Wording.noFreezeLeft : 0,
                         count: event.count,
-                        amount: event.freezesLeft
+                        amount: event.freezesLeft,
+                        subject: event.kind.name
                     ),
                     // By these it is found when the freeze comes back.
                     streak: event.streakID,
@@ -27,25 +28,27 @@ extension NotificationHandlers {
             EventHandler(SoloMilestoneReached.self, in: batch) { event, now in
                 // Each once a person (CI-5).
                 guard event.firstTime else { return [] }
-                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .milestone, values, useful: Self.usefulness(event.kind))]
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .milestone, values, event.streakID, useful: Self.usefulness(event.kind))]
             },
             EventHandler(SoloStreakBroken.self, in: batch) { event, now in
                 guard let until = event.repairableUntil, until > now else {
-                    let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                    return [Self.draft(event.userID, .streakBroken, values, useful: Self.usefulness(event.kind))]
+                    let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                    return [Self.draft(event.userID, .streakBroken, values, event.streakID, useful: Self.usefulness(event.kind))]
                 }
-                let values = NotificationValues(count: event.count, amount: Self.hours(until: until, now))
-                return [Self.draft(event.userID, .repairOffer, values, useful: Self.usefulness(event.kind, .until(until)))]
+                let hours = Self.hours(until: until, now)
+                let values = NotificationValues(count: event.count, amount: hours, subject: event.kind.name)
+                let useful = Self.usefulness(event.kind, .until(until))
+                return [Self.draft(event.userID, .repairOffer, values, event.streakID, useful: useful)]
             },
             EventHandler(ProtectionUsed.self, in: batch) { event, now in
                 let wording = event.protection == .shield ? Wording.soloShielded : Wording.soloProtected
-                let values = NotificationValues(wording: wording, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .streakRecovered, values)]
+                let values = NotificationValues(wording: wording, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .streakRecovered, values, event.streakID)]
             },
             EventHandler(SoloStreakRestored.self, in: batch) { event, now in
-                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.typeName)
-                return [Self.draft(event.userID, .streakRecovered, values, useful: Self.usefulness(event.kind))]
+                let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
+                return [Self.draft(event.userID, .streakRecovered, values, event.streakID, useful: Self.usefulness(event.kind))]
             },
         ]
     }
@@ -70,13 +73,14 @@ extension NotificationHandlers {
                     amount: Self.hours(until: end, now),
                     subject: first.kind
                 )
-                return [Self.draft(event.userID, .streakAtRisk, values, useful: .until(end))]
+                let streak = event.streaks.count == 1 ? first.streakID : nil
+                return [Self.draft(event.userID, .streakAtRisk, values, streak, useful: .until(end))]
             },
             EventHandler(StreakReminderDue.self, in: batch) { event, now in
                 guard let end = event.usefulUntil, now < end, let (kind, values) = Self.reminder(event, at: now) else {
                     return []
                 }
-                return [Self.draft(event.userID, kind, values, useful: .until(end))]
+                return [Self.draft(event.userID, kind, values, event.streakID, useful: .until(end))]
             },
         ]
     }
@@ -116,9 +120,10 @@ extension NotificationHandlers {
         _ user: UserID,
         _ kind: NotificationKind,
         _ values: NotificationValues,
+        _ streak: StreakID?,
         useful: NewNotification.Usefulness = .asItsKind
     ) -> NotificationDraft {
-        NotificationDraft(NewNotification(user: user, kind: kind, values: values, useful: useful))
+        NotificationDraft(NewNotification(user: user, kind: kind, values: values, streak: streak, useful: useful))
     }
 }
 
@@ -138,7 +143,7 @@ struct ReturnedFreezes: Sendable {
             let new = NewNotification(
                 user: user,
                 kind: .freezeReturned,
-                values: NotificationValues(amount: event.freezesLeft),
+                values: NotificationValues(amount: event.freezesLeft, subject: event.kind.name),
                 streak: event.streakID,
                 date: event.date,
                 // Of several uses of the date, the last one is the one that is undone.
@@ -147,9 +152,4 @@ struct ReturnedFreezes: Sendable {
             try await core.writer.write(new, work)
         }
     }
-}
-
-extension SoloKind {
-    /// Its name as the API writes it: `check_in`.
-    fileprivate var typeName: String { name }
 }

@@ -72,7 +72,8 @@ struct ExpoMessage: Encodable, Sendable {
         let subjects = [
             entry.circle?.description, entry.habit?.description, entry.streak?.description, entry.friendship?.description,
         ]
-        let subject = subjects.lazy.compactMap { $0 }.first
+        // What is at risk with friends and of one's own are two pushes, also when each is about several streaks.
+        let subject = subjects.lazy.compactMap { $0 }.first ?? (kind.isSolo(entry.values.wording) ? "own" : nil)
         collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
         tag = collapseId
         data = Content(
@@ -80,7 +81,7 @@ struct ExpoMessage: Encodable, Sendable {
             notification_id: "\(entry.id)",
             deep_link: link,
             streak_id: entry.streak?.description,
-            streakType: kind.channel == .streaks ? entry.habit == nil ? "daily_snap" : "habit" : nil,
+            streakType: kind.streakType(entry.values, isOfCircle: entry.circle != nil, isOfHabit: entry.habit != nil),
             currentStreak: kind.channel == .streaks && entry.values.count > 0 ? entry.values.count : nil,
             hoursRemaining: kind == .streakAtRisk ? entry.values.amount : nil,
             milestone: kind == .milestone ? entry.values.count : nil,
