@@ -86,6 +86,98 @@ struct SoloPushTests {
         }
     }
 
+    private func teamBroken(_ number: UInt64, until: Instant) -> TeamStreakBroken {
+        TeamStreakBroken(
+            streakID: streak(number),
+            circleID: CircleID(high: 9, low: number),
+            circleName: "Runners",
+            memberIDs: [ann],
+            missedDate: date,
+            count: 12,
+            brokenAt: noon,
+            repairableUntil: until
+        )
+    }
+
+    @Test func `a push that waited for the end of quiet hours says what is left then, and offers nothing that is over`()
+        async throws
+    {
+        // Midnight in UTC.
+        let midnight = noon + .hours(12)
+        try await withWorld(at: midnight) { world in
+            try await world.person(1)
+            try await world.device(ann, "phone")
+            try await world.consume(broken(1, .checkIn, until: midnight + .hours(24)))
+            // Over at six, before quiet hours are.
+            try await world.consume(broken(2, .checkIn, count: 9, until: midnight + .hours(6)))
+            try await world.consume(teamBroken(3, until: midnight + .hours(12)))
+            try await world.consume(teamBroken(4, until: midnight + .hours(6)))
+            world.clock.set(midnight + .hours(7))
+            try await world.push()
+            let bodies = try world.expo.pushes.map(\.body).sorted()
+            #expect(
+                bodies == [
+                    "Repair it within 17 hours?",
+                    "The team's 12-day streak ended. Check-ins made in time still save it for 5 hours.",
+                    "The team's 12-day streak ended. Start a new one today!",
+                ]
+            )
+        }
+    }
+
+    @Test func `an entry says what is left when it is read, in each language, and that it is over after it`() async throws {
+        try await withWorld { world in
+            let ben = try await world.person(2, name: "Ben")
+            try await world.person(1)
+            try await world.atRisk(ann, with: ben)
+            try await world.consume(broken(1, .checkIn, until: noon + .hours(4)))
+            func bodies(_ locale: String) async throws -> [String] {
+                var request = ListRequest()
+                request.locale = locale
+                return try await world.list(ann, request).notifications.map(\.body).sorted()
+            }
+            world.clock.set(noon + .hours(2))
+            #expect(try await bodies("en") == ["Repair it within 2 hours?", "Your 12-day streak with Ben expires in 1 hour!"])
+            world.clock.set(noon + .hours(4))
+            #expect(
+                try await bodies("en") == [
+                    "The offer to repair it has ended.", "Your 12-day streak with Ben needed a snap by the end of that day.",
+                ]
+            )
+            #expect(
+                try await bodies("de") == [
+                    "Das Angebot, ihn zu reparieren, ist vorbei.",
+                    "Dein Streak von 12 Tagen mit Ben brauchte bis zum Ende jenes Tages einen Snap.",
+                ]
+            )
+        }
+    }
+
+    @Test func `a repair ends the offer of it, also while its push waits`() async throws {
+        let midnight = noon + .hours(12)
+        try await withWorld(at: midnight) { world in
+            try await world.person(1)
+            try await world.device(ann, "phone")
+            try await world.consume(broken(1, .checkIn, until: midnight + .hours(24)))
+            try await world.consume(
+                SoloStreakRestored(
+                    streakID: streak(1),
+                    userID: ann,
+                    kind: .checkIn,
+                    count: 12,
+                    missedDate: date,
+                    reason: .repair,
+                    at: midnight
+                )
+            )
+            world.clock.set(midnight + .hours(7))
+            try await world.push()
+            #expect(try world.expo.pushes.map(\.data.type) == ["streak_recovered"])
+            let offer = try await world.list(ann).notifications.first { $0.type == .repairOffer }
+            #expect(offer?.body == "The offer to repair it has ended.")
+        }
+    }
+
     @Test func `what is at risk with friends and of one's own are two pushes that do not replace each other`() async throws {
         try await withWorld { world in
             let ben = try await world.person(2)

@@ -27,8 +27,10 @@ package struct NotificationRepository: Sendable {
 
     /// Whether a later entry says that the break of this one was undone. Looked up when a text is made: so no event has to find the entry.
     private static let isUndone: Query = """
-        kind = \(NotificationKind.streakBroken.rawValue) AND EXISTS (SELECT 1 FROM notification later
-            WHERE later.user_id = notification.user_id AND later.kind = \(NotificationKind.streakRecovered.rawValue)
+        kind IN (\(NotificationKind.streakBroken.rawValue), \(NotificationKind.repairOffer.rawValue),
+            \(NotificationKind.teamBroken.rawValue)) AND EXISTS (SELECT 1 FROM notification later
+            WHERE later.user_id = notification.user_id AND (later.kind = \(NotificationKind.streakRecovered.rawValue)
+                    OR later.kind = \(NotificationKind.teamMilestone.rawValue) AND later.wording = \(Wording.teamRestored))
                 AND later.streak_id = notification.streak_id
                 AND (later.created_at, later.id) > (notification.created_at, notification.id))
         """

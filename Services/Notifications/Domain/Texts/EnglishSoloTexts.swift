@@ -12,6 +12,11 @@ extension EnglishTexts {
             )
         case (.streakAtRisk, Wording.solo):
             let time = counted(values.amount, "hour", "hours")
+            guard values.amount > 0 else {
+                let more = values.others > 0 ? " and \(values.others) more" : ""
+                let body = "Your \(streak) of \(activity(values))\(more) needed you by the end of that day."
+                return NotificationText("⚠️ Streak at risk!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ \(time) left!", "Don't break your \(streak) of \(activity(values))!")
             }
@@ -72,7 +77,11 @@ extension EnglishTexts {
     }
 
     static func grace(_ values: NotificationValues) -> NotificationText {
-        NotificationText(
+        guard values.amount > 0 else {
+            let body = "The second chance for the team's \(values.count)-day streak is over."
+            return NotificationText("⏳ \(values.subject)", body)
+        }
+        return NotificationText(
             "⏳ \(values.subject) has a second chance!",
             "\(counted(values.amount, "hour", "hours")) left to save the team's \(values.count)-day streak."
         )

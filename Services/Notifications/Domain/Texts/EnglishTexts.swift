@@ -23,7 +23,10 @@ enum EnglishTexts: Texts {
         let waiting =
             values.others == 0
             ? "\(name) is waiting!" : "\(name) and \(counted(values.others, "other", "others")) are waiting!"
-        let title = kind == .dailyWindow ? "📸 Time to snap!" : "⏰ \(counted(values.amount, "minute", "minutes")) left to snap"
+        let left =
+            values.amount > 0
+            ? "\(counted(values.amount, "minute", "minutes")) left to snap" : "Your snap window has closed"
+        let title = kind == .dailyWindow ? "📸 Time to snap!" : "⏰ \(left)"
         return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
     }
 
@@ -63,6 +66,11 @@ enum EnglishTexts: Texts {
             return NotificationText("💚 Streak saved", body)
         default:
             let time = counted(values.amount, "hour", "hours")
+            guard values.amount > 0 else {
+                let more = values.others > 0 ? " and \(values.others) more" : ""
+                let body = "Your \(streak) with \(name)\(more) needed a snap by the end of that day."
+                return NotificationText("⚠️ Streak at risk!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Streak at risk!", "Your \(streak) with \(name) expires in \(time)!")
             }
@@ -84,6 +92,8 @@ enum EnglishTexts: Texts {
             return NotificationText("❄️ Your freeze is back!", "The day it was used on no longer needs it.\(left)")
         case .lastFreeze:
             return NotificationText("⚠️ This is your last freeze!", "Check in tomorrow to keep your \(streak) alive.")
+        case .repairOffer where values.amount == 0:
+            return NotificationText("💔 Your \(streak) is broken!", "The offer to repair it has ended.")
         case .repairOffer:
             return NotificationText(
                 "💔 Your \(streak) is broken!",
@@ -101,6 +111,9 @@ enum EnglishTexts: Texts {
         case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
         case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
         case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
+        case .teamAtRisk where values.amount == 0:
+            let body = "The team's \(streak) needed check-ins by the end of that day."
+            return NotificationText("⚠️ \(team) needs you!", body)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) needs you!",

@@ -10,6 +10,11 @@ extension GermanTexts {
             return NotificationText("🔥 Meilenstein!", "\(days) \(activity(values)) geschafft. \(unlock)")
         case (.streakAtRisk, Wording.solo):
             let time = counted(values.amount, "Stunde", "Stunden")
+            guard values.amount > 0 else {
+                let needs = values.others > 0 ? " und \(counted(values.others, "weiterer", "weitere")) brauchten" : " brauchte"
+                let body = "Dein \(streak) (\(activity(values)))\(needs) dich bis zum Ende jenes Tages."
+                return NotificationText("⚠️ Streak in Gefahr!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Noch \(time)!", "Lass deinen \(streak) (\(activity(values))) nicht reißen!")
             }
@@ -75,7 +80,11 @@ extension GermanTexts {
     }
 
     static func grace(_ values: NotificationValues) -> NotificationText {
-        NotificationText(
+        guard values.amount > 0 else {
+            let body = "Die zweite Chance für den Streak des Teams von \(counted(values.count, "Tag", "Tagen")) ist vorbei."
+            return NotificationText("⏳ \(values.subject)", body)
+        }
+        return NotificationText(
             "⏳ \(values.subject) hat eine zweite Chance!",
             "Noch \(counted(values.amount, "Stunde", "Stunden")), um den Streak des Teams zu retten: "
                 + "\(counted(values.count, "Tag", "Tage"))."

@@ -24,9 +24,10 @@ enum GermanTexts: Texts {
         let waiting =
             values.others == 0
             ? "\(name) wartet!" : "\(name) und \(counted(values.others, "anderer", "andere")) warten!"
-        let title =
-            kind == .dailyWindow
-            ? "📸 Zeit für einen Snap!" : "⏰ Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap"
+        let left =
+            values.amount > 0
+            ? "Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap" : "Dein Zeitfenster für den Snap ist zu"
+        let title = kind == .dailyWindow ? "📸 Zeit für einen Snap!" : "⏰ \(left)"
         return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
     }
 
@@ -72,6 +73,11 @@ enum GermanTexts: Texts {
             return NotificationText("💚 Streak gerettet", body)
         default:
             let time = counted(values.amount, "Stunde", "Stunden")
+            guard values.amount > 0 else {
+                let needs = values.others > 0 ? " und \(counted(values.others, "weiterer", "weitere")) brauchten" : " brauchte"
+                let body = "Dein \(streak) mit \(name)\(needs) bis zum Ende jenes Tages einen Snap."
+                return NotificationText("⚠️ Streak in Gefahr!", body)
+            }
             guard values.others > 0 else {
                 return NotificationText("⚠️ Streak in Gefahr!", "Dein \(streak) mit \(name) läuft in \(time) ab!")
             }
@@ -94,6 +100,8 @@ enum GermanTexts: Texts {
             return NotificationText("❄️ Dein Freeze ist zurück!", body)
         case .lastFreeze:
             return NotificationText("⚠️ Das ist dein letzter Freeze!", "Check morgen ein, damit dein \(streak) weitergeht.")
+        case .repairOffer where values.amount == 0:
+            return NotificationText("💔 Dein \(streak) ist gerissen!", "Das Angebot, ihn zu reparieren, ist vorbei.")
         case .repairOffer:
             return NotificationText(
                 "💔 Dein \(streak) ist gerissen!",
@@ -112,6 +120,9 @@ enum GermanTexts: Texts {
         case .teamAtRisk where values.wording == Wording.teamGrace: return grace(values)
         case .teamMilestone where values.wording == Wording.teamRestored: return teamRestored(values)
         case .teamBroken where values.wording == Wording.teamSavable: return savable(values)
+        case .teamAtRisk where values.amount == 0:
+            let body = "Der \(streak) des Teams brauchte Check-ins bis zum Ende jenes Tages."
+            return NotificationText("⚠️ \(team) braucht dich!", body)
         case .teamAtRisk:
             return NotificationText(
                 "⚠️ \(team) braucht dich!",

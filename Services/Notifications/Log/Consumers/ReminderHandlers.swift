@@ -19,7 +19,7 @@ extension NotificationHandlers {
                 )
             },
             EventHandler(SnapWindowClosing.self, in: batch) { event, now in
-                let minutes = event.closesAt.map { max(1, Int32(clamping: (($0 - now).seconds + 30) / 60)) } ?? 30
+                let minutes = event.closesAt.map { NotificationKind.minutes(until: $0, now) } ?? 30
                 return Self.window(
                     event.userID,
                     .windowClosing,
@@ -41,10 +41,11 @@ extension NotificationHandlers {
                             values: NotificationValues(
                                 count: first.currentCount,
                                 others: Int32(clamping: streaks.count - 1),
-                                amount: max(1, Int32(clamping: ((end - now).seconds + 1_800) / 3_600))
+                                amount: NotificationKind.hours(until: end, now)
                             ),
                             actor: first.friendID,
                             streak: streaks.count == 1 ? first.streakID : nil,
+                            deadline: end,
                             useful: .until(end)
                         )
                     }
@@ -69,7 +70,14 @@ extension NotificationHandlers {
                 guard let first = present.first else { return nil }
                 var values = values
                 values.others = Int32(clamping: present.count - 1)
-                return NewNotification(user: user, kind: kind, values: values, actor: first, useful: .until(end))
+                return NewNotification(
+                    user: user,
+                    kind: kind,
+                    values: values,
+                    actor: first,
+                    deadline: end,
+                    useful: .until(end)
+                )
             }
         ]
     }

@@ -36,10 +36,10 @@ extension NotificationHandlers {
                     let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
                     return [Self.draft(event.userID, .streakBroken, values, event.streakID, useful: Self.usefulness(event.kind))]
                 }
-                let hours = Self.hours(until: until, now)
+                let hours = NotificationKind.hours(until: until, now)
                 let values = NotificationValues(count: event.count, amount: hours, subject: event.kind.name)
                 let useful = Self.usefulness(event.kind, .until(until))
-                return [Self.draft(event.userID, .repairOffer, values, event.streakID, useful: useful)]
+                return [Self.draft(event.userID, .repairOffer, values, event.streakID, deadline: until, useful: useful)]
             },
             EventHandler(ProtectionUsed.self, in: batch) { event, now in
                 let wording = event.protection == .shield ? Wording.soloShielded : Wording.soloProtected
@@ -70,17 +70,20 @@ extension NotificationHandlers {
                     wording: Wording.solo,
                     count: first.currentCount,
                     others: Int32(clamping: event.streaks.count - 1),
-                    amount: Self.hours(until: end, now),
+                    amount: NotificationKind.hours(until: end, now),
                     subject: first.kind
                 )
                 let streak = event.streaks.count == 1 ? first.streakID : nil
-                return [Self.draft(event.userID, .streakAtRisk, values, streak, useful: .until(end))]
+                return [Self.draft(event.userID, .streakAtRisk, values, streak, deadline: end, useful: .until(end))]
             },
             EventHandler(StreakReminderDue.self, in: batch) { event, now in
                 guard let end = event.usefulUntil, now < end, let (kind, values) = Self.reminder(event, at: now) else {
                     return []
                 }
-                return [Self.draft(event.userID, kind, values, event.streakID, useful: .until(end))]
+                let deadline = kind == .repairOffer ? event.repairableUntil : nil
+                // An offer that has expired is not sent.
+                let useful = NewNotification.Usefulness.until(min(end, deadline ?? end))
+                return [Self.draft(event.userID, kind, values, event.streakID, deadline: deadline, useful: useful)]
             },
         ]
     }
@@ -103,7 +106,7 @@ extension NotificationHandlers {
         case .milestoneToday: return of(Wording.milestoneToday, event.milestone)
         case .firstDayAfterBreak:
             guard let until = event.repairableUntil, until > now else { return of(Wording.firstDayAfterBreak) }
-            return (.repairOffer, NotificationValues(count: count, amount: hours(until: until, now)))
+            return (.repairOffer, NotificationValues(count: count, amount: NotificationKind.hours(until: until, now)))
         case .secondDayAfterBreak: return of(Wording.secondDayAfterBreak, event.longestCount)
         case .seventhDayAfterBreak: return of(Wording.seventhDayAfterBreak, event.longestCount)
         case .pauseEnded: return (.pauseEnded, NotificationValues(count: count))
@@ -111,19 +114,17 @@ extension NotificationHandlers {
         }
     }
 
-    /// Rounded, at least one.
-    static func hours(until end: Instant, _ now: Instant) -> Int32 {
-        max(1, Int32(clamping: ((end - now).seconds + 1_800) / 3_600))
-    }
-
     private static func draft(
         _ user: UserID,
         _ kind: NotificationKind,
         _ values: NotificationValues,
         _ streak: StreakID?,
+        deadline: Instant? = nil,
         useful: NewNotification.Usefulness = .asItsKind
     ) -> NotificationDraft {
-        NotificationDraft(NewNotification(user: user, kind: kind, values: values, streak: streak, useful: useful))
+        NotificationDraft(
+            NewNotification(user: user, kind: kind, values: values, streak: streak, deadline: deadline, useful: useful)
+        )
     }
 }
 

@@ -48,31 +48,33 @@ extension NotificationHandlers {
                 guard let end = event.deadlineAt, now < end else { return [] }
                 let values = NotificationValues(
                     count: event.count,
-                    amount: Self.hours(until: end, now),
+                    amount: NotificationKind.hours(until: end, now),
                     subject: event.circleName
                 )
-                return Self.drafts(event.waitingIDs, .teamAtRisk, values, event.circleID, useful: .until(end))
+                return Self.drafts(event.waitingIDs, .teamAtRisk, values, event.circleID, deadline: end, useful: .until(end))
             },
             EventHandler(TeamGraceStarted.self, in: batch) { event, now in
                 guard let end = event.graceUntil, now < end else { return [] }
                 let values = NotificationValues(
                     wording: Wording.teamGrace,
                     count: event.count,
-                    amount: Self.hours(until: end, now),
+                    amount: NotificationKind.hours(until: end, now),
                     subject: event.circleName
                 )
-                return Self.drafts(event.waitingIDs, .teamAtRisk, values, event.circleID, useful: .until(end))
+                return Self.drafts(event.waitingIDs, .teamAtRisk, values, event.circleID, deadline: end, useful: .until(end))
             },
             EventHandler(TeamStreakBroken.self, in: batch) { event, now in
                 var values = NotificationValues(count: event.count, subject: event.circleName)
                 if let until = event.repairableUntil, until > now {
-                    (values.wording, values.amount) = (Wording.teamSavable, Self.hours(until: until, now))
+                    (values.wording, values.amount) = (Wording.teamSavable, NotificationKind.hours(until: until, now))
                 }
-                return Self.drafts(event.memberIDs, .teamBroken, values, event.circleID)
+                let until = event.repairableUntil
+                return Self.drafts(event.memberIDs, .teamBroken, values, event.circleID, streak: event.streakID, deadline: until)
             },
             EventHandler(TeamStreakRestored.self, in: batch) { event, _ in
                 let values = NotificationValues(wording: Wording.teamRestored, count: event.count, subject: event.circleName)
-                return Self.drafts(event.memberIDs, .teamMilestone, values, event.circleID)
+                // By the streak it is found that the break was undone.
+                return Self.drafts(event.memberIDs, .teamMilestone, values, event.circleID, streak: event.streakID)
             },
             EventHandler(TeamMilestoneReached.self, in: batch) { event, _ in
                 let values = NotificationValues(count: event.count, subject: event.circleName)
@@ -87,11 +89,20 @@ extension NotificationHandlers {
         _ values: NotificationValues,
         _ circle: CircleID,
         streak: StreakID? = nil,
+        deadline: Instant? = nil,
         useful: NewNotification.Usefulness = .asItsKind
     ) -> [NotificationDraft] {
         Set(users).sorted().map { user in
             NotificationDraft(
-                NewNotification(user: user, kind: kind, values: values, streak: streak, circle: circle, useful: useful)
+                NewNotification(
+                    user: user,
+                    kind: kind,
+                    values: values,
+                    streak: streak,
+                    circle: circle,
+                    deadline: deadline,
+                    useful: useful
+                )
             )
         }
     }
