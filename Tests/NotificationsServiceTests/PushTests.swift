@@ -60,6 +60,52 @@ struct PushTests {
         }
     }
 
+    @Test func `a window at 22 gets both its pushes, the last one also when the first is switched off`() async throws {
+        // 22:00 in UTC.
+        let opens = noon + .hours(10)
+        try await withWorld(at: opens) { world in
+            let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            for (user, name) in [(ann, "ann"), (ben, "ben")] { try await world.device(user, name) }
+            try await world.update(ben, UpdatePreferencesRequest(windowAlerts: false))
+            let date = Zone.utc.date(at: opens)
+            for user in [ann, ben] {
+                try await world.consume(
+                    SnapWindowOpened(
+                        userID: user,
+                        date: date,
+                        promptText: "Lunch",
+                        opensAt: opens,
+                        closesAt: opens + .hours(2),
+                        waitingFriendIDs: [cat],
+                        hourIsChosen: true
+                    )
+                )
+            }
+            try await world.push()
+            world.clock.set(opens + .minutes(90))
+            for user in [ann, ben] {
+                try await world.consume(
+                    SnapWindowClosing(
+                        userID: user,
+                        date: date,
+                        promptText: "Lunch",
+                        closesAt: opens + .hours(2),
+                        waitingFriendIDs: [cat],
+                        hourIsChosen: true
+                    )
+                )
+            }
+            try await world.push()
+            let pushes = try world.expo.pushes.map { "\($0.to) \($0.data.type)" }.sorted()
+            #expect(
+                pushes == [
+                    "\(World.token("ann")) daily_window", "\(World.token("ann")) window_closing",
+                    "\(World.token("ben")) window_closing",
+                ]
+            )
+        }
+    }
+
     @Test func `a provider that was away does not push into quiet hours, nor what is of no use`() async throws {
         // 21:50 in UTC.
         try await withWorld(at: noon + .minutes(590)) { world in

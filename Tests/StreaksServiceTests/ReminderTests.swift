@@ -28,17 +28,6 @@ import Testing
         try await world.events(StreaksAtRisk.self).filter { $0.userID == user }
     }
 
-    /// A user whose push on this date comes early enough for the reminder.
-    private func early(_ world: World, on date: String, from number: UInt64 = 1) async throws -> UserID {
-        let date = try #require(CalendarDate(date))
-        for number in number... {
-            let user = UserID(high: 1, low: number)
-            let window = SnapWindow(startHour: 10, on: date, in: .utc)
-            if window.pushAt(user: user, on: date) < window.opensAt + .minutes(60) { return try await world.person(number) }
-        }
-        throw ServiceError.internal
-    }
-
     @Test func `each day has one push in the window, and at most one at-risk for who has not posted`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2, zone: "Asia/Tokyo"))
@@ -70,9 +59,7 @@ import Testing
 
     @Test func `the reminder comes 30 minutes before the window closes, unless something was posted`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let ann = try await early(world, on: "2026-05-01")
-            let ben = try await early(world, on: "2026-05-01", from: ann.low + 1)
-            let cat = try await world.person(5_000)
+            let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(5_000))
             let (one, two) = (try await world.befriend(ann, ben), try await world.befriend(ann, cat))
             world.clock.set(moment("2026-05-01T10:00:00Z"))
             try await world.post(ben, to: [one])
@@ -84,11 +71,27 @@ import Testing
             #expect(try await closing(world, ben).isEmpty, "Ben has posted")
             let reminder = try #require(try await world.events(SnapWindowClosing.self).first { $0.userID == ann })
             #expect(reminder.waitingFriendIDs == [ben, cat], "who has posted waits most")
-            #expect(reminder.closesAt == moment("2026-05-01T12:00:00Z"))
+            #expect(reminder.closesAt == moment("2026-05-01T12:00:00Z") && !reminder.hourIsChosen)
             try await world.post(ann, to: [one, two])
             try await world.live(until: moment("2026-05-02T00:00:00Z"))
             #expect(try await closing(world, ann) == ["2026-05-01"])
             #expect(try await atRisk(world, ann).isEmpty)
+        }
+    }
+
+    @Test func `on every date there are both reminders of a window, and they say whether its hour was chosen`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1, hour: 22), try await world.person(2))
+            try await world.befriend(ann, ben)
+            try await world.live(until: moment("2026-05-08T08:00:00Z"))
+            let dates = (1...7).map { "2026-05-0\($0)" }
+            for user in [ann, ben] {
+                #expect(try await opened(world, user) == dates)
+                #expect(try await closing(world, user) == dates)
+            }
+            let (first, last) = (try await world.events(SnapWindowOpened.self), try await world.events(SnapWindowClosing.self))
+            #expect(first.allSatisfy { $0.hourIsChosen == ($0.userID == ann) })
+            #expect(last.allSatisfy { $0.hourIsChosen == ($0.userID == ann) })
         }
     }
 

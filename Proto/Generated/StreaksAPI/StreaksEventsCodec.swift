@@ -303,6 +303,7 @@ extension SnapWindowOpened: Wire.CMessage {
         self.opensAt = r.instant(5)
         self.closesAt = r.instant(6)
         self.waitingFriendIDs = r.ids(7)
+        self.hourIsChosen = r.flag(8)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -313,6 +314,7 @@ extension SnapWindowOpened: Wire.CMessage {
         w.instant(5, self.opensAt)
         w.instant(6, self.closesAt)
         w.ids(7, self.waitingFriendIDs)
+        w.flag(8, self.hourIsChosen)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
@@ -331,6 +333,7 @@ extension SnapWindowClosing: Wire.CMessage {
         self.promptEmoji = r.string(4)
         self.closesAt = r.instant(5)
         self.waitingFriendIDs = r.ids(6)
+        self.hourIsChosen = r.flag(7)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
@@ -340,6 +343,7 @@ extension SnapWindowClosing: Wire.CMessage {
         w.string(4, self.promptEmoji)
         w.instant(5, self.closesAt)
         w.ids(6, self.waitingFriendIDs)
+        w.flag(7, self.hourIsChosen)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

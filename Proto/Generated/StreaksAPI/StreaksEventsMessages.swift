@@ -489,7 +489,7 @@ public struct AchievementEarned: Sendable {
 }
 
 /// A user's snap window has opened and the push of the day is due (PW-2, `daily_window`): once for each of their dates, at a minute of the
-/// window that differs from user to user. Only for users with a running streak.
+/// window's first hour that differs from user to user. Only for users with a running streak.
 public struct SnapWindowOpened: Sendable {
     public var userID: Kernel.UserID
     /// The user's date on which the window opens, YYYY-MM-DD; with the user it names the event.
@@ -503,9 +503,11 @@ public struct SnapWindowOpened: Sendable {
     public var closesAt: Kernel.Instant?
     /// Friends in whose streaks the user has not posted for the date: those who have posted first, then by count, the highest first.
     public var waitingFriendIDs: [Kernel.UserID]
+    /// The user has chosen the hour of the window: the reminder comes then, also in their quiet hours (NO-5).
+    public var hourIsChosen: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = [], hourIsChosen: Bool = false) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -514,11 +516,11 @@ public struct SnapWindowOpened: Sendable {
         self.opensAt = opensAt
         self.closesAt = closesAt
         self.waitingFriendIDs = waitingFriendIDs
+        self.hourIsChosen = hourIsChosen
     }
 }
 
-/// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date. Not
-/// emitted when SnapWindowOpened came less than 30 minutes before.
+/// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date.
 public struct SnapWindowClosing: Sendable {
     public var userID: Kernel.UserID
     /// The user's date on which the window opened, YYYY-MM-DD; with the user it names the event.
@@ -529,9 +531,11 @@ public struct SnapWindowClosing: Sendable {
     /// From then on the reminder is of no use.
     public var closesAt: Kernel.Instant?
     public var waitingFriendIDs: [Kernel.UserID]
+    /// As in SnapWindowOpened.
+    public var hourIsChosen: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = [], hourIsChosen: Bool = false) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -539,6 +543,7 @@ public struct SnapWindowClosing: Sendable {
         self.promptEmoji = promptEmoji
         self.closesAt = closesAt
         self.waitingFriendIDs = waitingFriendIDs
+        self.hourIsChosen = hourIsChosen
     }
 }
 

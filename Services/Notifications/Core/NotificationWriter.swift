@@ -149,6 +149,7 @@ private struct PlannedPushes {
     /// What a decision depends on: for most readers of an event it is the same, and the end of quiet hours takes long to find.
     private struct Case: Hashable {
         let kind: NotificationKind
+        let wording: Int16
         let preferences: PushPreferences
         let zone: Zone
         let uselessAt: Instant
@@ -167,9 +168,11 @@ private struct PlannedPushes {
     mutating func add(_ entry: NewEntry, _ recipient: Recipient) -> DropReason? {
         let (new, zone) = (entry.new, entry.reader.zone)
         let uselessAt = new.uselessAt(in: zone, now: now)
-        let key = Case(kind: new.kind, preferences: recipient.preferences, zone: zone, uselessAt: uselessAt)
+        let (wording, preferences) = (new.values.wording, recipient.preferences)
+        let key = Case(kind: new.kind, wording: wording, preferences: preferences, zone: zone, uselessAt: uselessAt)
         let decision =
-            decisions[key] ?? PushRule.decide(new.kind, recipient.preferences, in: zone, at: now, uselessAt: uselessAt)
+            decisions[key]
+            ?? PushRule.decide(new.kind, wording: wording, preferences, in: zone, at: now, uselessAt: uselessAt)
         decisions[key] = decision
         switch decision {
         case .drop(let reason): return reason

@@ -81,6 +81,8 @@ public struct NotificationValues: Hashable, Sendable {
 
 /// The wordings of kinds that have several.
 public enum Wording {
+    /// Of `dailyWindow` and `windowClosing`: the reader has chosen the hour of the window.
+    public static let hourIsChosen: Int16 = 1
     /// Of `friendPosted`: the snap made the date whole.
     public static let dateCompleted: Int16 = 1
     /// Of `milestone`: the count earns a recovery token.

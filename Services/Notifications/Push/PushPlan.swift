@@ -46,6 +46,7 @@ struct PushPlan: Sendable {
         guard !entry.isUndone else { return drop(delivery, entry.kind, .useless) }
         let decision = PushRule.decide(
             entry.kind,
+            wording: entry.values.wording,
             facts.preferences[delivery.user]?.preferences ?? PushPreferences(),
             in: reader.zone,
             at: facts.now,

@@ -14,9 +14,12 @@ public enum PushRule {
     /// Asked when the entry is written and again when the push leaves, because a provider that was away may have delayed it into quiet
     /// hours, and the user may have changed their mind.
     ///
-    /// - Parameter uselessAt: from then on the push is of no use.
+    /// - Parameters:
+    ///   - wording: the entry's.
+    ///   - uselessAt: from then on the push is of no use.
     public static func decide(
         _ kind: NotificationKind,
+        wording: Int16 = 0,
         _ preferences: PushPreferences,
         in zone: Zone,
         at now: Instant,
@@ -24,7 +27,7 @@ public enum PushRule {
     ) -> Decision {
         guard preferences.allow(kind) else { return .drop(.switchedOff) }
         guard now < uselessAt else { return .drop(.useless) }
-        guard !kind.passesQuietHours, let quiet = preferences.quiet else { return .send(at: now) }
+        guard !kind.passesQuietHours(wording), let quiet = preferences.quiet else { return .send(at: now) }
         let end = quiet.end(from: now, in: zone)
         // What cannot wait until the end of the quiet hours is of no use at their end.
         return end < uselessAt ? .send(at: end) : .drop(.quietHours)
@@ -63,8 +66,14 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
 }
 
 extension NotificationKind {
-    /// Only a streak at risk does (NO-5), and the push that the user has just asked for.
-    public var passesQuietHours: Bool { self == .streakAtRisk || self == .test }
+    /// Only a streak at risk does, what comes at an hour that the user has chosen for it (NO-5), and the push that they have just asked for.
+    public func passesQuietHours(_ wording: Int16) -> Bool {
+        switch self {
+        case .streakAtRisk, .test: true
+        case .dailyWindow, .windowClosing: wording == Wording.hourIsChosen
+        default: false
+        }
+    }
 
     /// Whether it comes by the clock, for many users in the same instant.
     public var isReminder: Bool {

@@ -12,7 +12,11 @@ extension NotificationHandlers {
                 Self.window(
                     event.userID,
                     .dailyWindow,
-                    NotificationValues(subject: event.promptText, emoji: event.promptEmoji),
+                    NotificationValues(
+                        wording: event.hourIsChosen ? Wording.hourIsChosen : 0,
+                        subject: event.promptText,
+                        emoji: event.promptEmoji
+                    ),
                     event.waitingFriendIDs,
                     until: event.closesAt,
                     now
@@ -23,7 +27,12 @@ extension NotificationHandlers {
                 return Self.window(
                     event.userID,
                     .windowClosing,
-                    NotificationValues(amount: minutes, subject: event.promptText, emoji: event.promptEmoji),
+                    NotificationValues(
+                        wording: event.hourIsChosen ? Wording.hourIsChosen : 0,
+                        amount: minutes,
+                        subject: event.promptText,
+                        emoji: event.promptEmoji
+                    ),
                     event.waitingFriendIDs,
                     until: event.closesAt,
                     now

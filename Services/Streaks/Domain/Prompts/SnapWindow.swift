@@ -6,6 +6,8 @@ public struct SnapWindow: Hashable, Sendable {
     public static let defaultStartHour = 10
     /// How long it is open, in time that passes: two hours also when the clock is changed meanwhile.
     public static let length = Interval.hours(2)
+    /// In how much of its beginning the push of the day comes (PW-2): what is left after it has room for the reminder of its end.
+    public static let pushSpan = Interval.hours(1)
     /// How far outside a snap is still on time (PW-3).
     public static let tolerance = Interval.minutes(30)
 
@@ -64,7 +66,7 @@ public struct SnapWindow: Hashable, Sendable {
         return isOnTime(at, startHour: startHour, in: zones.made(by: receivedAt).zone(at: at))
     }
 
-    /// When the push of the day is sent: a minute of the window that differs from user to user and from date to date, and is the same
+    /// When the push of the day is sent: a minute of the window's first hour that differs from user to user and from date to date, and is the same
     /// in every process that computes it (PW-2).
     public func pushAt(user: UserID, on date: CalendarDate) -> Instant {
         // SplitMix64's finalizer (Steele, Lea, Flood 2014) spreads ids that differ in few bits.
@@ -72,7 +74,7 @@ public struct SnapWindow: Hashable, Sendable {
         hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
         hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
         hash ^= hash >> 31
-        return opensAt + .minutes(Int64(hash % UInt64(Self.length.seconds / 60)))
+        return opensAt + .minutes(Int64(hash % UInt64(Self.pushSpan.seconds / 60)))
     }
 
     /// The first instant of `date` at which the wall clock shows `local` (seconds since 1970-01-01 on it) or later.

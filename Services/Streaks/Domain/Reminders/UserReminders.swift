@@ -66,8 +66,6 @@ public struct ReminderProgress: Hashable, Sendable {
 public struct UserReminders: Hashable, Sendable {
     /// How long before the end of the window the reminder comes.
     public static let closingLead = Interval.minutes(30)
-    /// The least time between the push of the day and that reminder; with less, the push is enough.
-    public static let leastApart = Interval.minutes(30)
     /// How long before the end of the day (NO-5).
     public static let endingLead = Interval.hours(3)
 
@@ -110,13 +108,12 @@ public struct UserReminders: Hashable, Sendable {
         // A zone may leave a date out (Apia, 2011-12-30).
         guard zone.start(of: date) < zone.end(of: date) else { return nil }
         let window = SnapWindow(startHour: startHour, on: date, in: zone)
-        let pushAt = window.pushAt(user: user, on: date)
         switch kind {
         case .windowOpened:
-            return Reminder(kind: kind, date: date, at: pushAt, until: window.closesAt, window: window)
+            let at = window.pushAt(user: user, on: date)
+            return Reminder(kind: kind, date: date, at: at, until: window.closesAt, window: window)
         case .windowClosing:
             let at = window.closesAt - Self.closingLead
-            guard pushAt + Self.leastApart <= at else { return nil }
             return Reminder(kind: kind, date: date, at: at, until: window.closesAt, window: window)
         case .dayEnding:
             let end = zones.end(of: date)

@@ -51,7 +51,7 @@ struct ReminderJob: Sendable {
             // A user whose last streak has ended is due again when another begins.
             if !facts.isRunning(user) { due[index].nextAt = nil }
             for reminder in reminders[user] ?? [] {
-                if let event = facts.event(of: reminder, for: user, zones: clocks[user]?.zones ?? ZoneHistory(.utc)) {
+                if let event = facts.event(of: reminder, for: user, clocks[user] ?? UserClock()) {
                     try await work.emit(event)
                 }
             }
@@ -108,7 +108,8 @@ private struct Facts {
     func isRunning(_ user: UserID) -> Bool { streaks[user]?.isEmpty == false }
 
     /// nil when there is nothing to remind of after all.
-    func event(of reminder: Reminder, for user: UserID, zones: ZoneHistory) -> (any Event)? {
+    func event(of reminder: Reminder, for user: UserID, _ clock: UserClock) -> (any Event)? {
+        let isChosen = clock.windowStartHour != SnapWindow.defaultStartHour
         let running = running(user)
         guard !running.isEmpty else { return nil }
         switch reminder.kind {
@@ -121,11 +122,12 @@ private struct Facts {
                 promptEmoji: prompt.emoji,
                 opensAt: reminder.window.opensAt,
                 closesAt: reminder.window.closesAt,
-                waitingFriendIDs: waiting(running, reminder.date)
+                waitingFriendIDs: waiting(running, reminder.date),
+                hourIsChosen: isChosen
             )
         case .windowClosing:
             // A window may reach into the next date: a user who has posted for either has used it.
-            let dates: Set = [reminder.date, zones.date(at: now)]
+            let dates: Set = [reminder.date, clock.zones.date(at: now)]
             guard !running.contains(where: { streak in dates.contains { has(posted: user, streak.row.id, $0) } }) else {
                 return nil
             }
@@ -136,7 +138,8 @@ private struct Facts {
                 promptText: prompt.text,
                 promptEmoji: prompt.emoji,
                 closesAt: reminder.window.closesAt,
-                waitingFriendIDs: waiting(running, reminder.date)
+                waitingFriendIDs: waiting(running, reminder.date),
+                hourIsChosen: isChosen
             )
         case .dayEnding:
             let atRisk = running.compactMap { streak -> StreakAtRisk? in
