@@ -106,7 +106,9 @@ struct TextTests {
         #expect(text(.streakAtRisk, amount: 3, .english).body == "Your 12-day streak with Ben expires in 3 hours!")
         #expect(text(.streakAtRisk, amount: 1, .german).body == "Dein Streak von 12 Tagen mit Ben läuft in 1 Stunde ab!")
         #expect(text(.streakAtRisk, others: 2, amount: 3, .english).title == "⚠️ 3 streaks at risk!")
-        #expect(text(.freezeUsed, amount: 1, .english).body == "Your 12-day streak is safe. You have 1 freeze remaining.")
+        let safe = "Your 12-day streak is safe."
+        #expect(text(.freezeUsed, amount: 2, .english).body == "\(safe) You have 2 freezes remaining.")
+        #expect(text(.freezeUsed, amount: 1, .english).body == "\(safe) You have 1 freeze remaining. This is your last freeze!")
         #expect(
             text(.freezeReturned, amount: 1, .english).body == "The day it was used on no longer needs it. You have 1 freeze now."
         )

@@ -48,3 +48,23 @@ struct RecoveryOfferTests {
         }
     }
 }
+
+/// Which of several events about one date says it to its users (NO-5).
+struct OneCauseTests {
+    @Test func `a snap that reaches a milestone or a token says so, and a token says whether a milestone does`() async throws {
+        try await withWorld(at: "2026-05-04T12:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            let streak = try await world.befriend(ann, ben)
+            for _ in 1...60 {
+                for user in [ann, ben] { try await world.post(user, to: [streak]) }
+                world.clock.advance(by: .days(1))
+            }
+            let snaps = try await world.events(SnapCounted.self)
+            #expect(snaps.count == 120)
+            #expect(snaps.filter(\.celebrated).map(\.currentCount) == [7, 14, 30, 50, 60])
+            #expect(snaps.filter(\.celebrated).allSatisfy { $0.dateCompleted && $0.userID == ben })
+            let tokens = try await world.events(RecoveryTokenEarned.self)
+            #expect(tokens.map(\.count) == [30, 60] && tokens.map(\.unannounced) == [false, true])
+        }
+    }
+}

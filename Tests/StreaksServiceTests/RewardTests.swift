@@ -30,7 +30,10 @@ struct RewardTests {
             let earned = try await world.badges(ann)
             let counts = Badge.allCases.filter { $0.count.map { $0 <= 365 } ?? false }
             #expect(Set(earned) == Set(counts).union([.consistency, .perfectMonth]))
-            #expect(try await world.events(BadgeEarned.self).count == earned.count)
+            let events = try await world.events(BadgeEarned.self)
+            #expect(events.count == earned.count && events.allSatisfy { $0.title == Badge(rawValue: $0.badge)?.title })
+            let ofMilestones = events.filter(\.isMilestone).compactMap { Badge(rawValue: $0.badge)?.count }
+            #expect(ofMilestones == [3, 7, 14, 21, 30, 50, 100, 180, 365])
             #expect(
                 try await world.events(UnlockEarned.self).map(\.unlock)
                     == Unlock.allCases.map(\.rawValue).sorted { left, right in

@@ -8,11 +8,17 @@ extension BadgeEarned: Wire.CMessage {
         self.userID = r.id(0)
         self.badge = r.string(1)
         self.earnedAt = r.instant(2)
+        self.title = r.string(3)
+        self.icon = r.string(4)
+        self.isMilestone = r.flag(5)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
         w.string(1, self.badge)
         w.instant(2, self.earnedAt)
+        w.string(3, self.title)
+        w.string(4, self.icon)
+        w.flag(5, self.isMilestone)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")
@@ -25,11 +31,13 @@ extension UnlockEarned: Wire.CMessage {
         self.userID = r.id(0)
         self.unlock = r.string(1)
         self.earnedAt = r.instant(2)
+        self.title = r.string(3)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.userID)
         w.string(1, self.unlock)
         w.instant(2, self.earnedAt)
+        w.string(3, self.title)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

@@ -88,12 +88,21 @@ public struct BadgeEarned: Sendable {
     /// fresh_start, getting_started, …
     public var badge: String
     public var earnedAt: Kernel.Instant?
+    /// In English, as the list of badges has it: `Week Warrior`; empty in events of releases before this field.
+    public var title: String
+    /// An emoji.
+    public var icon: String
+    /// The count that earns it is celebrated: SoloMilestoneReached says it too.
+    public var isMilestone: Bool
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, badge: String = "", earnedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, badge: String = "", earnedAt: Kernel.Instant? = nil, title: String = "", icon: String = "", isMilestone: Bool = false) {
         self.userID = userID
         self.badge = badge
         self.earnedAt = earnedAt
+        self.title = title
+        self.icon = icon
+        self.isMilestone = isMilestone
     }
 }
 
@@ -103,12 +112,15 @@ public struct UnlockEarned: Sendable {
     /// flame_color_gold, hall_of_fame, …
     public var unlock: String
     public var earnedAt: Kernel.Instant?
+    /// In English, as the list of unlocks has it: `Gold Flame`; empty in events of releases before this field.
+    public var title: String
 
     /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, unlock: String = "", earnedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, unlock: String = "", earnedAt: Kernel.Instant? = nil, title: String = "") {
         self.userID = userID
         self.unlock = unlock
         self.earnedAt = earnedAt
+        self.title = title
     }
 }
 

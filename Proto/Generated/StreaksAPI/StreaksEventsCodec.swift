@@ -35,6 +35,7 @@ extension SnapCounted: Wire.CMessage {
         self.countedAt = r.instant(6)
         self.receivedAt = r.instant(7)
         self.runStart = r.optionalDate(8)
+        self.celebrated = r.flag(9)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -46,6 +47,7 @@ extension SnapCounted: Wire.CMessage {
         w.instant(6, self.countedAt)
         w.instant(7, self.receivedAt)
         w.optionalDate(8, self.runStart)
+        w.flag(9, self.celebrated)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
@@ -91,6 +93,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         self.count = r.number(3)
         self.runStart = r.date(4)
         self.date = r.optionalDate(5)
+        self.unannounced = r.flag(6)
     }
     public func write(_ w: Wire.Writer) {
         w.id(0, self.streakID)
@@ -99,6 +102,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         w.number(3, self.count)
         w.date(4, self.runStart)
         w.optionalDate(5, self.date)
+        w.flag(6, self.unannounced)
     }
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")

@@ -271,9 +271,11 @@ public struct SnapCounted: Sendable {
     public var receivedAt: Kernel.Instant?
     /// Of a completed date: the first date of the run, YYYY-MM-DD. Unset in events of releases before this field.
     public var runStart: Kernel.CalendarDate?
+    /// Of a completed date: its count is celebrated or earns a token, which MilestoneReached or RecoveryTokenEarned says to both.
+    public var celebrated: Bool
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil, runStart: Kernel.CalendarDate? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil, receivedAt: Kernel.Instant? = nil, runStart: Kernel.CalendarDate? = nil, celebrated: Bool = false) {
         self.streakID = streakID
         self.userID = userID
         self.friendID = friendID
@@ -283,6 +285,7 @@ public struct SnapCounted: Sendable {
         self.countedAt = countedAt
         self.receivedAt = receivedAt
         self.runStart = runStart
+        self.celebrated = celebrated
     }
 }
 
@@ -317,15 +320,18 @@ public struct RecoveryTokenEarned: Sendable {
     public var runStart: Kernel.CalendarDate
     /// The date with which the count was reached, YYYY-MM-DD. Unset in events of releases before this field.
     public var date: Kernel.CalendarDate?
+    /// The count is not celebrated: no MilestoneReached says that it earned the token. False in events of releases before this field.
+    public var unannounced: Bool
 
     /// The given fields set, the others unset.
-    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate, date: Kernel.CalendarDate? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate, date: Kernel.CalendarDate? = nil, unannounced: Bool = false) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
         self.count = count
         self.runStart = runStart
         self.date = date
+        self.unannounced = unannounced
     }
 }
 

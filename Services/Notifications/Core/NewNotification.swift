@@ -31,6 +31,8 @@ package struct NewNotification: Sendable {
     /// Until when its reader can do what it offers or asks for; nil: it does neither.
     package var deadline: Instant?
     package var useful: Usefulness
+    /// Who wants pushes of this kind gets one that says the same, by the same cause: this entry is in the log only then.
+    package var saidBy: NotificationKind?
 
     /// An entry for `user`.
     ///
@@ -47,7 +49,8 @@ package struct NewNotification: Sendable {
         habit: HabitID? = nil,
         date: CalendarDate? = nil,
         deadline: Instant? = nil,
-        useful: Usefulness = .asItsKind
+        useful: Usefulness = .asItsKind,
+        saidBy: NotificationKind? = nil
     ) {
         self.user = user
         self.kind = kind
@@ -61,6 +64,7 @@ package struct NewNotification: Sendable {
         self.date = date
         self.deadline = deadline
         self.useful = useful
+        self.saidBy = saidBy
     }
 
     /// Whether it is read when it is written: it says what its reader has just done.
@@ -128,6 +132,8 @@ package struct StoredNotification: Sendable {
     package let deadline: Instant?
     /// The break that it is about was undone after it.
     package let isUndone: Bool
+    /// About the streak of daily snaps of a reader who keeps streaks with friends: what those say of the same snaps is pushed.
+    package let isSaidByFriends: Bool
 
     /// As it reads at an instant: what it offers would succeed then (NO-5).
     package func read(at now: Instant) -> StoredNotification {

@@ -167,6 +167,7 @@ private struct PlannedPushes {
     /// - Returns: why there is none; nil when there is.
     mutating func add(_ entry: NewEntry, _ recipient: Recipient) -> DropReason? {
         let (new, zone) = (entry.new, entry.reader.zone)
+        if let other = new.saidBy, recipient.preferences.allow(other) { return .said }
         let uselessAt = new.uselessAt(in: zone, now: now)
         let (wording, preferences) = (new.values.wording, recipient.preferences)
         let key = Case(kind: new.kind, wording: wording, preferences: preferences, zone: zone, uselessAt: uselessAt)

@@ -87,6 +87,8 @@ public enum Wording {
     public static let dateCompleted: Int16 = 1
     /// Of `milestone`: the count earns a recovery token.
     public static let earnsToken: Int16 = 1
+    /// Of `milestone`: the count is not celebrated, but earns a recovery token.
+    public static let tokenOnly: Int16 = 2
     /// Of `streakBroken`: no token can save it.
     public static let isFinal: Int16 = 1
     /// Of `streakBroken`: the reader has no token, and can get one. Never stored: it is what entries without a wording say while that is so.
@@ -134,6 +136,10 @@ public enum Wording {
     /// Of `milestone`: of a habit, whose name is `subject`; its count is of due dates, or of weeks (HA-11).
     public static let habitDays: Int16 = 20
     public static let habitWeeks: Int16 = 21
+    /// Of `milestone`: what the reader has earned once, for ever: `subject` is its name, of an achievement its id; `emoji` the icon of a badge.
+    public static let badge: Int16 = 30
+    public static let unlock: Int16 = 31
+    public static let achievement: Int16 = 32
     /// Of `habitReminder`: confirms what was tapped on it.
     public static let habitCompleted: Int16 = 1
     public static let habitSnoozed: Int16 = 2

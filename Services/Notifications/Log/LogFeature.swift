@@ -28,6 +28,7 @@ package enum LogFeature {
             ),
             consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
                 + entries.soloHandlers + entries.soloReminderHandlers + entries.teamHandlers + entries.habitHandlers
+                + entries.rewardHandlers
                 + [AnsweredReminders(core: core).handler, ReturnedFreezes(core: core).handler]
         )
     }

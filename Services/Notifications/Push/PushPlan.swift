@@ -44,6 +44,7 @@ struct PushPlan: Sendable {
         }
         // A break that was undone while its push waited.
         guard !entry.isUndone else { return drop(delivery, entry.kind, .useless) }
+        guard !entry.isSaidByFriends else { return drop(delivery, entry.kind, .said) }
         let decision = PushRule.decide(
             entry.kind,
             wording: entry.values.wording,

@@ -39,11 +39,20 @@ package struct MutualEvents: StreakKindEvents {
                     currentCount: Int32(change.change.state.count),
                     countedAt: change.change.state.asOf,
                     receivedAt: contribution.receivedAt,
-                    runStart: isComplete ? change.change.state.runStart : nil
+                    runStart: isComplete ? change.change.state.runStart : nil,
+                    celebrated: isComplete && effects.contains { Self.celebrates($0, contribution.date) }
                 )
             )
         }
         return events
+    }
+
+    /// Whether an effect is that a date reached a milestone or earned a token.
+    private static func celebrates(_ effect: StreakEffect, _ wanted: CalendarDate) -> Bool {
+        switch effect {
+        case .milestone(_, let date, _, _), .tokenEarned(_, let date, _): date == wanted
+        default: false
+        }
     }
 
     /// Until when a token undoes a break, by the rule of the streak's detail; nil: none does.
@@ -86,7 +95,8 @@ package struct MutualEvents: StreakKindEvents {
                 userBID: row.b,
                 count: Int32(count),
                 runStart: run,
-                date: date
+                date: date,
+                unannounced: !StreakPolicy.mutual.milestones.contains(count)
             )
         case .broken(let date, let at, let by, let count):
             let end = recoverable(at, row, change)

@@ -22,7 +22,7 @@ package struct NotificationRepository: Sendable {
 
     private static let columns: Query = """
         id, user_id, kind, \(BalanceRepository.wording), count, others, amount, subject, emoji, actor_id, streak_id, friendship_id,
-        created_at, read_at, circle_id, code, habit_id, on_date, deadline, \(isUndone)
+        created_at, read_at, circle_id, code, habit_id, on_date, deadline, \(isUndone), \(isSaidByFriends)
         """
 
     /// Whether a later entry says that the break of this one was undone. Looked up when a text is made: so no event has to find the entry.
@@ -33,6 +33,14 @@ package struct NotificationRepository: Sendable {
                     OR later.kind = \(NotificationKind.teamMilestone.rawValue) AND later.wording = \(Wording.teamRestored))
                 AND later.streak_id = notification.streak_id
                 AND (later.created_at, later.id) > (notification.created_at, notification.id))
+        """
+
+    /// Whether it is about daily snaps and the reader has entries about streaks with friends of these days: one snap feeds both.
+    private static let isSaidByFriends: Query = """
+        kind IN (\(NotificationKind.milestone.rawValue), \(NotificationKind.streakBroken.rawValue)) AND wording = \(Wording.solo)
+            AND subject = 'daily_snap' AND EXISTS (SELECT 1 FROM notification other
+            WHERE other.user_id = notification.user_id AND other.actor_id IS NOT NULL AND other.streak_id IS NOT NULL
+                AND other.created_at BETWEEN notification.created_at - interval '2 days' AND notification.created_at + interval '1 day')
         """
 
     /// Inserts entries.
@@ -249,7 +257,8 @@ package struct NotificationRepository: Sendable {
             habit: try row.get(at: 16),
             date: try row.get(at: 17),
             deadline: try row.get(at: 18),
-            isUndone: try row.get(at: 19)
+            isUndone: try row.get(at: 19),
+            isSaidByFriends: try row.get(at: 20)
         )
     }
 }

@@ -42,6 +42,7 @@ public enum DeepLink {
         case .teamAtRisk, .teamBroken, .teamJoined: return circle.map { "circles/\($0)" } ?? "circles"
         case .teamInvitation: return code.isEmpty ? "circles" : "circles/join/\(code)"
         case .teamMilestone where wording == Wording.teamRestored: return circle.map { "circles/\($0)" } ?? "circles"
+        case .milestone where wording == Wording.tokenOnly: return detail
         case .milestone, .teamMilestone: return streak.map { "share-milestone/\($0)" } ?? "home"
         case .friendPosted, .dailyWindow, .windowClosing: return "home"
         case .friendRequest: return "friends?tab=requests"

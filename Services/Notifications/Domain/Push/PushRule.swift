@@ -57,6 +57,8 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
     case quietHours = "quiet_hours"
     case limit = "limit"
     case useless = "useless"
+    /// Another push says the same.
+    case said = "said"
     /// The user has read it meanwhile.
     case read = "read"
     /// The device, the entry or the user's account is gone, or a block hides the actor.

@@ -2,7 +2,7 @@
 enum EnglishTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "your friend"
-        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) ?? rewardText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
         case .friendAccepted:
@@ -37,6 +37,9 @@ enum EnglishTexts: Texts {
             return NotificationText("🔥 \(streak)", "\(name) sent a snap: today counts for both of you.")
         case (.friendPosted, _):
             return NotificationText("📸 \(name) posted", "\(name) sent a snap in your streak 🔥 Your turn!")
+        case (.milestone, Wording.tokenOnly):
+            let body = "You and \(name) each earned a recovery token with \(counted(values.count, "day", "days"))."
+            return NotificationText("🔥 \(streak)!", body)
         case (.milestone, let wording):
             let end = wording == Wording.earnsToken ? "You earned a recovery token." : "Share your achievement!"
             return NotificationText("🔥 \(streak)!", "You and \(name) hit \(counted(values.count, "day", "days"))! \(end)")
@@ -85,7 +88,8 @@ enum EnglishTexts: Texts {
         let streak = "\(values.count)-day streak"
         switch kind {
         case .freezeUsed:
-            let left = "You have \(counted(values.amount, "freeze", "freezes")) remaining."
+            let last = values.amount == 1 ? " This is your last freeze!" : ""
+            let left = "You have \(counted(values.amount, "freeze", "freezes")) remaining.\(last)"
             return NotificationText("❄️ Streak Freeze Used!", "Your \(streak) is safe. \(left)")
         case .freezeReturned:
             let left = values.amount > 0 ? " You have \(counted(values.amount, "freeze", "freezes")) now." : ""

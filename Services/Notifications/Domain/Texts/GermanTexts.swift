@@ -2,7 +2,7 @@
 enum GermanTexts: Texts {
     static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
         let name = name ?? "Dein Freund"
-        if let text = soloText(kind, values) ?? habitText(kind, values) { return text }
+        if let text = soloText(kind, values) ?? habitText(kind, values) ?? rewardText(kind, values) { return text }
         switch kind {
         case .friendRequest: return NotificationText("👋 Neue Freundschaftsanfrage", "\(name) will einen Streak mit dir beginnen!")
         case .friendAccepted:
@@ -39,6 +39,9 @@ enum GermanTexts: Texts {
             return NotificationText("🔥 \(streak)", "\(name) hat einen Snap gesendet: Heute zählt für euch beide.")
         case (.friendPosted, _):
             return NotificationText("📸 \(name) hat gepostet", "\(name) hat einen Snap in eurem Streak gesendet 🔥 Du bist dran!")
+        case (.milestone, Wording.tokenOnly):
+            let body = "Du und \(name) habt mit \(counted(values.count, "Tag", "Tagen")) je ein Rettungs-Token verdient."
+            return NotificationText("🔥 \(streak)!", body)
         case (.milestone, let wording):
             let end =
                 wording == Wording.earnsToken ? "Du hast ein Rettungs-Token verdient." : "Teile deinen Erfolg!"
@@ -92,7 +95,8 @@ enum GermanTexts: Texts {
         let streak = "Streak von \(counted(values.count, "Tag", "Tagen"))"
         switch kind {
         case .freezeUsed:
-            let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes"))."
+            let last = values.amount == 1 ? " Das ist dein letzter Freeze!" : ""
+            let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes")).\(last)"
             return NotificationText("❄️ Streak-Freeze eingesetzt!", "Dein \(streak) ist sicher. \(left)")
         case .freezeReturned:
             let left = values.amount > 0 ? " Du hast jetzt \(counted(values.amount, "Freeze", "Freezes"))." : ""

@@ -76,13 +76,19 @@ struct NotificationHandlers: Sendable {
                             ),
                             actor: event.userID,
                             streak: event.streakID,
-                            useful: .through(event.date)
+                            useful: .through(event.date),
+                            saidBy: event.celebrated ? .milestone : nil
                         )
                     )
                 ]
             },
             EventHandler(MilestoneReached.self, in: batch) { event, _ in
                 let values = NotificationValues(wording: event.earnsToken ? Wording.earnsToken : 0, count: event.count)
+                return Self.both(event.userAID, event.userBID, .milestone, streak: event.streakID) { _ in values }
+            },
+            EventHandler(RecoveryTokenEarned.self, in: batch) { event, _ in
+                guard event.unannounced else { return [] }
+                let values = NotificationValues(wording: Wording.tokenOnly, count: event.count)
                 return Self.both(event.userAID, event.userBID, .milestone, streak: event.streakID) { _ in values }
             },
         ]

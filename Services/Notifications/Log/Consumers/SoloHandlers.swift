@@ -29,17 +29,16 @@ extension NotificationHandlers {
                 // Each once a person (CI-5).
                 guard event.firstTime else { return [] }
                 let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
-                return [Self.draft(event.userID, .milestone, values, event.streakID, useful: Self.usefulness(event.kind))]
+                return [Self.draft(event.userID, .milestone, values, event.streakID)]
             },
             EventHandler(SoloStreakBroken.self, in: batch) { event, now in
                 guard let until = event.repairableUntil, until > now else {
                     let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
-                    return [Self.draft(event.userID, .streakBroken, values, event.streakID, useful: Self.usefulness(event.kind))]
+                    return [Self.draft(event.userID, .streakBroken, values, event.streakID)]
                 }
                 let hours = NotificationKind.hours(until: until, now)
                 let values = NotificationValues(count: event.count, amount: hours, subject: event.kind.name)
-                let useful = Self.usefulness(event.kind, .until(until))
-                return [Self.draft(event.userID, .repairOffer, values, event.streakID, deadline: until, useful: useful)]
+                return [Self.draft(event.userID, .repairOffer, values, event.streakID, deadline: until, useful: .until(until))]
             },
             EventHandler(ProtectionUsed.self, in: batch) { event, now in
                 let wording = event.protection == .shield ? Wording.soloShielded : Wording.soloProtected
@@ -48,18 +47,9 @@ extension NotificationHandlers {
             },
             EventHandler(SoloStreakRestored.self, in: batch) { event, now in
                 let values = NotificationValues(wording: Wording.solo, count: event.count, subject: event.kind.name)
-                return [Self.draft(event.userID, .streakRecovered, values, event.streakID, useful: Self.usefulness(event.kind))]
+                return [Self.draft(event.userID, .streakRecovered, values, event.streakID)]
             },
         ]
-    }
-
-    /// Snaps and shared cards feed a typed streak beside the streaks that people keep with friends, which send their own pushes: to those who
-    /// keep none but that, the reply to the activity has said it already.
-    private static func usefulness(
-        _ kind: SoloKind,
-        _ other: NewNotification.Usefulness = .asItsKind
-    ) -> NewNotification.Usefulness {
-        kind == .dailySnap || kind == .socialShare ? .inLogOnly : other
     }
 
     var soloReminderHandlers: [EventHandler] {

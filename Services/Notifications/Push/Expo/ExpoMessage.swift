@@ -73,7 +73,9 @@ struct ExpoMessage: Encodable, Sendable {
             entry.circle?.description, entry.habit?.description, entry.streak?.description, entry.friendship?.description,
         ]
         // What is at risk with friends and of one's own are two pushes, also when each is about several streaks.
-        let subject = subjects.lazy.compactMap { $0 }.first ?? (kind.isSolo(entry.values.wording) ? "own" : nil)
+        let wording = entry.values.wording
+        let other = kind.isReward(wording) ? "\(entry.id)" : kind.isSolo(wording) ? "own" : nil
+        let subject = subjects.lazy.compactMap { $0 }.first ?? other
         collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
         tag = collapseId
         data = Content(
@@ -84,7 +86,7 @@ struct ExpoMessage: Encodable, Sendable {
             streakType: kind.streakType(entry.values, isOfCircle: entry.circle != nil, isOfHabit: entry.habit != nil),
             currentStreak: kind.channel == .streaks && entry.values.count > 0 ? entry.values.count : nil,
             hoursRemaining: kind == .streakAtRisk ? entry.values.amount : nil,
-            milestone: kind == .milestone ? entry.values.count : nil,
+            milestone: kind == .milestone && !kind.isReward(wording) ? entry.values.count : nil,
             habit_id: entry.habit?.description,
             date: entry.date?.description,
             reminder_number: categoryId == nil ? nil : entry.values.count,

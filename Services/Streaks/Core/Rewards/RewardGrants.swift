@@ -21,10 +21,21 @@ package enum RewardGrants {
         let newUnlocks = unlocks.isEmpty ? [] : try await RewardRepository.add(unlocks, at: work.now, work.sql)
         guard !newBadges.isEmpty || !newUnlocks.isEmpty else { return ([], []) }
         try await work.emit(
-            newBadges.map { BadgeEarned(userID: $0.user, badge: $0.reward.rawValue, earnedAt: work.now) }
+            newBadges.map { new in
+                BadgeEarned(
+                    userID: new.user,
+                    badge: new.reward.rawValue,
+                    earnedAt: work.now,
+                    title: new.reward.title,
+                    icon: new.reward.icon,
+                    isMilestone: new.reward.count.map { StreakPolicy.checkIn.milestones.contains($0) } ?? false
+                )
+            }
         )
         try await work.emit(
-            newUnlocks.map { UnlockEarned(userID: $0.user, unlock: $0.reward.rawValue, earnedAt: work.now) }
+            newUnlocks.map { new in
+                UnlockEarned(userID: new.user, unlock: new.reward.rawValue, earnedAt: work.now, title: new.reward.title)
+            }
         )
         try await work.emit(
             newUnlocks.filter { $0.reward == .lifetimePro }.map {
