@@ -178,6 +178,31 @@ struct SoloPushTests {
         }
     }
 
+    @Test func `a shield that is about to be spent is announced, in each language`() async throws {
+        try await withWorld { world in
+            try await world.person(1)
+            for locale in ["en", "de"] { try await world.device(ann, locale, locale: locale) }
+            try await world.consume(
+                StreakReminderDue(
+                    userID: ann,
+                    streakID: streak(1),
+                    date: date,
+                    kind: .shieldAhead,
+                    currentCount: 12,
+                    usefulUntil: noon + .hours(3)
+                )
+            )
+            try await world.push()
+            let bodies = try world.expo.pushes.map(\.body).sorted()
+            #expect(
+                bodies == [
+                    "Fehlst du heute, hält dein Schild deinen Streak von 12 Tagen und ist dann verbraucht.",
+                    "Your shield will be used for your 12-day streak if you miss today.",
+                ]
+            )
+        }
+    }
+
     @Test func `what is at risk with friends and of one's own are two pushes that do not replace each other`() async throws {
         try await withWorld { world in
             let ben = try await world.person(2)

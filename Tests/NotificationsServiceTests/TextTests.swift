@@ -165,7 +165,7 @@ struct TextTests {
             ]
         )
         // Every wording has a text of its own in each language.
-        let all = [(Int16(10)...19).map { text(.streakReminder, $0, 12, 14) }, (0...2).map { text(.lastFreeze, $0, 12, 1) }]
+        let all = [(Int16(10)...20).map { text(.streakReminder, $0, 12, 14) }, (0...2).map { text(.lastFreeze, $0, 12, 1) }]
         for texts in all.flatMap({ [$0.map(\.[0]), $0.map(\.[1])] }) { #expect(Set(texts).count == texts.count, "\(texts)") }
     }
 

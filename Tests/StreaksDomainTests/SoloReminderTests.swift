@@ -143,6 +143,10 @@ import Testing
         #expect(story.ledger.outlook(on: date("2026-05-02"), .checkIn, at: second) == .freeze(left: 1))
         let third = try #require(Instant(rfc3339: "2026-05-03T21:00:00Z"))
         #expect(story.ledger.outlook(on: date("2026-05-03"), .checkIn, at: third) == .breaks)
+        var shielded = story
+        let id = OperationID(high: 1, low: 1)
+        try shielded.at("2026-05-03T10:00:00Z", .protect(.shield, until: nil, id: id))
+        #expect(shielded.ledger.outlook(on: date("2026-05-03"), .checkIn, at: third) == .protection(.shield))
         let noon = try #require(Instant(rfc3339: "2026-05-03T12:00:00Z"))
         try story.at("2026-05-03T12:00:00Z", .contribute(Story.a, receivedAt: noon, capturedAt: nil))
         #expect(story.ledger.outlook(on: date("2026-05-03"), .checkIn, at: third) == .safe)

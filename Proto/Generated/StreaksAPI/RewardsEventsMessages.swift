@@ -22,10 +22,12 @@ public enum StreakReminderKind: Wire.OpenEnum {
     case seventhDayAfterBreak
     /// The first date after a pause.
     case pauseEnded
+    /// The day ends without a check-in, and a shield will be spent.
+    case shieldAhead
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [StreakReminderKind] = [.unspecified, .morning, .afternoon, .evening, .freezeAhead, .milestoneInTwoDays, .milestoneTomorrow, .milestoneToday, .firstDayAfterBreak, .secondDayAfterBreak, .seventhDayAfterBreak, .pauseEnded]
+    public static let allCases: [StreakReminderKind] = [.unspecified, .morning, .afternoon, .evening, .freezeAhead, .milestoneInTwoDays, .milestoneTomorrow, .milestoneToday, .firstDayAfterBreak, .secondDayAfterBreak, .seventhDayAfterBreak, .pauseEnded, .shieldAhead]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -41,6 +43,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case 9: self = .secondDayAfterBreak
         case 10: self = .seventhDayAfterBreak
         case 11: self = .pauseEnded
+        case 12: self = .shieldAhead
         default: self = .unrecognized(rawValue)
         }
     }
@@ -59,6 +62,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case .secondDayAfterBreak: 9
         case .seventhDayAfterBreak: 10
         case .pauseEnded: 11
+        case .shieldAhead: 12
         case .unrecognized(let number): number
         }
     }
@@ -77,6 +81,7 @@ public enum StreakReminderKind: Wire.OpenEnum {
         case .secondDayAfterBreak: "second_day_after_break"
         case .seventhDayAfterBreak: "seventh_day_after_break"
         case .pauseEnded: "pause_ended"
+        case .shieldAhead: "shield_ahead"
         case .unrecognized(let number): String(number)
         }
     }

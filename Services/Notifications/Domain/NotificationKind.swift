@@ -133,6 +133,8 @@ public enum Wording {
     public static let firstDayAfterBreak: Int16 = 17
     public static let secondDayAfterBreak: Int16 = 18
     public static let seventhDayAfterBreak: Int16 = 19
+    /// Of `streakReminder`: a shield will be spent.
+    public static let shieldAhead: Int16 = 20
     /// Of `milestone`: of a habit, whose name is `subject`; its count is of due dates, or of weeks (HA-11).
     public static let habitDays: Int16 = 20
     public static let habitWeeks: Int16 = 21

@@ -61,6 +61,8 @@ extension EnglishTexts {
         case Wording.freezeAhead:
             let freezes = counted(values.amount, "freeze", "freezes")
             return NotificationText("❄️ Remember to check in!", "You have \(freezes) available if you miss today.")
+        case Wording.shieldAhead:
+            return NotificationText("🛡️ Remember to check in!", "Your shield will be used for your \(streak) if you miss today.")
         case Wording.milestoneInTwoDays: return NotificationText("🎯 Just 2 days until your \(milestone)!", unlock)
         case Wording.milestoneTomorrow: return NotificationText("🎉 Tomorrow is Day \(values.amount)!", "Keep it up!")
         case Wording.milestoneToday:

@@ -65,6 +65,9 @@ extension GermanTexts {
         case Wording.freezeAhead:
             let freezes = counted(values.amount, "Freeze", "Freezes")
             return NotificationText("❄️ Vergiss deinen Check-in nicht!", "Du hast noch \(freezes), falls du heute fehlst.")
+        case Wording.shieldAhead:
+            let body = "Fehlst du heute, hält dein Schild deinen \(streak) und ist dann verbraucht."
+            return NotificationText("🛡️ Vergiss deinen Check-in nicht!", body)
         case Wording.milestoneInTwoDays: return NotificationText("🎯 Noch 2 Tage bis Tag \(values.amount)!", unlock)
         case Wording.milestoneTomorrow: return NotificationText("🎉 Morgen ist Tag \(values.amount)!", "Weiter so!")
         case Wording.milestoneToday: return NotificationText("🔥 Heute ist dein Tag \(values.amount)!", "Check ein und feiere!")

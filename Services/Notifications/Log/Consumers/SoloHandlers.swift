@@ -91,6 +91,7 @@ extension NotificationHandlers {
         case .freezeAhead:
             guard event.freezesLeft == 1 else { return of(Wording.freezeAhead, event.freezesLeft) }
             return (.lastFreeze, NotificationValues(wording: Wording.lastFreezeAhead, count: count, amount: 1))
+        case .shieldAhead: return of(Wording.shieldAhead)
         case .milestoneInTwoDays: return of(Wording.milestoneInTwoDays, event.milestone)
         case .milestoneTomorrow: return of(Wording.milestoneTomorrow, event.milestone)
         case .milestoneToday: return of(Wording.milestoneToday, event.milestone)

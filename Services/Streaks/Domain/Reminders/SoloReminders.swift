@@ -146,6 +146,8 @@ public enum SoloMessage: Hashable, Sendable {
     case morning, afternoon, evening
     /// A freeze will be spent on the date.
     case freezeAhead
+    /// A shield will be spent on the date.
+    case shieldAhead
     /// So many days until the check-in that reaches a milestone: 2, 1 or 0.
     case milestone(Int, days: Int)
     /// So many dates after the missed one: 1, 2 or 7.
@@ -212,8 +214,10 @@ public struct SoloSituation: Hashable, Sendable {
 
 /// What becomes of a solo streak at the end of its open date if its user does nothing.
 public enum SoloOutlook: Hashable, Sendable {
-    /// It stays: paused, free, protected, or there is nothing to lose.
+    /// It stays: paused, free, or there is nothing to lose.
     case safe
+    /// A shield or an insurance is spent.
+    case protection(StreakLedger.Protection.Kind)
     /// A freeze is spent; so many are in hand before.
     case freeze(left: Int)
     case breaks
@@ -227,10 +231,13 @@ extension StreakLedger {
         else {
             return .safe
         }
-        return switch fold(self, policy, at: deadline).mark(on: date) {
-        case .missed: .breaks
-        case .frozen: .freeze(left: state.freezesLeft)
-        default: .safe
+        let end = fold(self, policy, at: deadline)
+        switch end.mark(on: date) {
+        case .missed: return .breaks
+        case .frozen: return .freeze(left: state.freezesLeft)
+        default: break
         }
+        for case .protectionSpent(date, let kind, _) in end.log { return .protection(kind) }
+        return .safe
     }
 }

@@ -187,6 +187,9 @@ private struct SoloView {
         for case (let stored, .freeze) in outlooks where stored.row.kind == .checkIn {
             if let event = event(.freezeAhead, reminder) { events.append(event) }
         }
+        for case (let stored, .protection(.shield)) in outlooks where stored.row.kind == .checkIn {
+            if let event = event(.shieldAhead, reminder) { events.append(event) }
+        }
         return events
     }
 
@@ -232,6 +235,7 @@ private struct SoloView {
         case .afternoon: .afternoon
         case .evening: .evening
         case .freezeAhead: .freezeAhead
+        case .shieldAhead: .shieldAhead
         case .milestone(_, 0): .milestoneToday
         case .milestone(_, 1): .milestoneTomorrow
         case .milestone: .milestoneInTwoDays
