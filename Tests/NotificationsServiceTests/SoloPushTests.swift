@@ -36,9 +36,10 @@ struct SoloPushTests {
             }
             try await world.push()
             let pushes = try world.expo.pushes.sorted { $0.collapseId < $1.collapseId }
-            #expect(pushes.map(\.collapseId) == [1, 2].map { "streak_broken:\(streak($0))" })
+            let streaks = [streak(1), streak(2)]
+            #expect(pushes.map(\.collapseId) == streaks.map { "streak_broken:\($0)" })
             #expect(pushes.map(\.tag) == pushes.map(\.collapseId))
-            #expect(pushes.compactMap(\.data.streak_id) == [1, 2].map { "\(streak($0))" })
+            #expect(pushes.compactMap(\.data.streak_id) == streaks.map { "\($0)" })
             #expect(pushes.map(\.data.streakType) == ["recipe_creation", "healthy_eating"])
             #expect(pushes.allSatisfy { $0.data.deep_link == "streaksnap://home" })
         }

@@ -138,7 +138,8 @@ public enum Wording {
     /// Of `milestone`: of a habit, whose name is `subject`; its count is of due dates, or of weeks (HA-11).
     public static let habitDays: Int16 = 20
     public static let habitWeeks: Int16 = 21
-    /// Of `milestone`: what the reader has earned once, for ever: `subject` is its name, of an achievement its id; `emoji` the icon of a badge.
+    /// Of `milestone`: what the reader has earned once, for ever: `subject` is its name, of an achievement its id; `emoji` is the icon of
+    /// a badge.
     public static let badge: Int16 = 30
     public static let unlock: Int16 = 31
     public static let achievement: Int16 = 32

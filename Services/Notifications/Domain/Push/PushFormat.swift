@@ -58,8 +58,8 @@ extension NotificationKind {
     /// Whether it is about a badge, an unlock or an achievement, and no streak.
     public func isReward(_ wording: Int16) -> Bool { self == .milestone && wording >= Wording.badge }
 
-    /// The kind of the streak that an entry is about, as the API names it: `mutual`, `team`, `habit`, `check_in` or one of the typed kinds; nil: it is
-    /// about none.
+    /// The kind of the streak that an entry is about, as the API names it: `mutual`, `team`, `habit`, `check_in` or one of the typed
+    /// kinds; nil: it is about none.
     public func streakType(_ values: NotificationValues, isOfCircle: Bool, isOfHabit: Bool) -> String? {
         // Entries of earlier versions have no kind of it with them: they were about check-ins.
         if isSolo(values.wording) { return values.subject.isEmpty ? "check_in" : values.subject }

@@ -68,7 +68,8 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
 }
 
 extension NotificationKind {
-    /// Only a streak at risk does, what comes at an hour that the user has chosen for it (NO-5), and the push that they have just asked for.
+    /// Only a streak at risk does, what comes at an hour that the user has chosen for it (NO-5), and the push that they have just
+    /// asked for.
     public func passesQuietHours(_ wording: Int16) -> Bool {
         switch self {
         case .streakAtRisk, .test: true

@@ -66,8 +66,8 @@ public struct SnapWindow: Hashable, Sendable {
         return isOnTime(at, startHour: startHour, in: zones.made(by: receivedAt).zone(at: at))
     }
 
-    /// When the push of the day is sent: a minute of the window's first hour that differs from user to user and from date to date, and is the same
-    /// in every process that computes it (PW-2).
+    /// When the push of the day is sent: a minute of the window's first hour that differs from user to user and from date to date, and
+    /// is the same in every process that computes it (PW-2).
     public func pushAt(user: UserID, on date: CalendarDate) -> Instant {
         // SplitMix64's finalizer (Steele, Lea, Flood 2014) spreads ids that differ in few bits.
         var hash = user.high ^ (user.low &+ UInt64(bitPattern: Int64(date.dayNumber)) &* 0x9E37_79B9_7F4A_7C15)
