@@ -315,7 +315,7 @@ def narrowed(old, new):
 
 def form(method, part):
     """What decides where bytes go; None without."""
-    return {k: v for k, v in method.node(part).items() if k not in ("max_bytes", "headers")} if part in method else None
+    return {k: v for k, v in method.node(part).items() if k not in ("max_bytes", "headers", "kinds")} if part in method else None
 
 
 def policy(old, new, before, after):
@@ -333,6 +333,14 @@ def policy(old, new, before, after):
     for part in ["body", "stream", "raw"]:
         if form(old, part) != form(new, part):
             yield f"{part} has changed: the {'request' if part == 'raw' else 'reply'} has another form"
+    def kinds(method):
+        stream = method.node("stream") if "stream" in method else {}
+        return {kind.one("name"): kind.one("data") for kind in stream.get("kinds", [])}
+
+    # A new one is of no interest to a client that does not know it.
+    for name, data in kinds(old).items():
+        if kinds(new).get(name) != data:
+            yield f"the event {name} of the stream is gone, or has other data"
     uploads = {upload.one("part"): upload for upload in new.get("upload", [])}
     limits = [(f"the upload {u.one('part')}", u, uploads.get(u.one("part"))) for u in old.get("upload", [])]
     if "raw" in old and "raw" in new:

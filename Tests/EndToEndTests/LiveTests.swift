@@ -1,4 +1,5 @@
 import Foundation
+import Kernel
 import Processes
 import TestSupport
 import Testing
@@ -75,6 +76,59 @@ import Testing
         let result = try await run(try await PythonPackages.openAPI.value, check, input: page.body)
         #expect(result.status == 0, "\(result.transcript.suffix(5_000))")
         #expect(result.text == "notification reset streak unread_count\n")
+    }
+
+    @Test func `another device sees check-ins, activities, habits and a sync, and another person sees nothing of them`()
+        async throws
+    {
+        let home = try await Installation.shared.value
+        let (ann, ben) = (try await Person.register("ann", at: home), try await Person.register("ben", at: home))
+        let (device, other) = (try await Client(ann), try await Client(ben))
+        try await device.untilOpen()
+        try await other.untilOpen()
+        let entry = "{\"mood_score\":8,\"energy_level\":7,\"notes\":\"Not for the stream\"}"
+        #expect(try await ann.post("/api/mobile/streaks/check-in", entry).status == 200)
+        #expect(try await ann.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
+        func extended() -> [JSON] { device.all("solo_streak").filter { $0["change"].string == "extended" } }
+        try await eventually("both streaks are there: \(device.events)") {
+            Set(extended().compactMap { $0["kind"].string }) == ["check_in", "recipe_creation"]
+        }
+        #expect(extended().allSatisfy { $0["count"].int == 1 && $0["status"].string == "active" })
+        #expect(extended().allSatisfy { $0["deadline_at"].string?.hasSuffix("Z") == true }, "\(extended())")
+        let habit = try #require(try await ann.post("/api/habits", "{\"name\":\"Not for the stream\"}").data["id"].string)
+        #expect(try await ann.post("/api/habits/\(habit)/completions", "{}").status == 201)
+        try await eventually("the habit and its completion are there: \(device.events)") { device.all("habits").count == 2 }
+        let changes = device.all("habits").map { $0["changes"].list }
+        #expect(changes.map(\.count) == [1, 1] && changes.allSatisfy { $0[0]["habit_id"].string == habit }, "\(changes)")
+        #expect(changes[0][0]["entity"].string == "habit" && changes[0][0]["status"].string == "active", "\(changes)")
+        #expect(changes[1][0]["entity"].string == "date" && changes[1][0]["status"].string == "done", "\(changes)")
+        #expect(changes[1][0]["count"].int == 1)
+        try await syncMuch(ann, device)
+        // What comes to the other person comes behind what was before.
+        #expect(try await ann.request(ben).status == 201)
+        try await eventually("the request is there") { !other.all("notification").isEmpty }
+        #expect(Set(other.events.compactMap { $0["event"].string }).isSubset(of: ["reset", "notification", "unread_count"]))
+        #expect(!"\(device.events)".contains("Not for"), "\(device.events)")
+        await device.kill()
+        await other.kill()
+        let page = try await home.call("GET", "/openapi.json")
+        let check = [PythonPackages.file("OpenAPI/events.py"), "/api/events", device.log.path]
+        let result = try await run(try await PythonPackages.openAPI.value, check, input: page.body)
+        #expect(result.status == 0, "\(result.transcript.suffix(5_000))")
+        #expect(result.text.contains("habits") && result.text.contains("solo_streak"), "\(result.text)")
+    }
+
+    /// A phone that was offline has changed more than an event names: one event says so.
+    private func syncMuch(_ ann: Person, _ device: Client) async throws {
+        var phone = HabitPhone()
+        let today = try #require(try await ann.get("/api/habits/today").data["date"].string.flatMap { CalendarDate($0) })
+        for days in 0..<25 { phone.note("Not for the stream", on: today.advanced(by: -days)) }
+        try await phone.sync(ann)
+        try await eventually("the sync is there: \(device.all("habits"))") { device.all("habits").count == 3 }
+        let event = device.all("habits")[2]
+        #expect(event["changes"].list.isEmpty, "\(event)")
+        let numbers = Set(phone.copy.notes.values.compactMap { $0["sequence"].int })
+        #expect(phone.copy.notes.count == 25 && numbers == [event["sequence"].int ?? 0], "\(numbers) \(event)")
     }
 
     @Test func `a stream closes when its session ends, and others' streams stay`() async throws {

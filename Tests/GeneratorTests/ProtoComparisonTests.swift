@@ -23,6 +23,9 @@ struct ProtoComparisonTests {
           rpc Copy(CopyRequest) returns (Inner) {
             option (streaksnap.options.v1.method) = {auth: AUTH_INTERNAL};
           }
+          rpc Watch(CopyRequest) returns (Page) {
+            option (streaksnap.options.v1.method) = {stream {subject: "live" kinds {name: "a" data: "x.A"} kinds {name: "b" data: "x.B"}}};
+          }
           rpc Aged(CopyRequest) returns (Page) {
             option deprecated = true;
             option (google.api.http) = {get: "/NAME/aged"};
@@ -127,6 +130,9 @@ struct ProtoComparisonTests {
             ("Copy", "the RPC is gone")
         ),
         Case("Copy(CopyRequest)", "Copy(GetNoteRequest)", ("Copy", "the request was streaksnap.NAME.v1.CopyRequest, is")),
+        Case("kinds {name: \"b\"", "kinds {name: \"c\" data: \"x.C\"} kinds {name: \"b\""),
+        Case(" kinds {name: \"b\" data: \"x.B\"}", "", ("Watch", "the event b of the stream is gone")),
+        Case("data: \"x.B\"", "data: \"x.A\"", ("Watch", "the event b of the stream is gone, or has other data")),
         Case("(AttachRequest) returns (Page)", "(AttachRequest) returns (stream Page)", ("Attach", "a stream of replies")),
         Case(
             "GetNoteRequest) returns (Note)",
