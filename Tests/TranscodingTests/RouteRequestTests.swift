@@ -67,7 +67,7 @@ struct RouteRequestTests {
     @Test func `The key of an uploaded file cannot be given by the client`() throws {
         #expect(
             refusal { try wire("POST", "/api/dishes/photo", body: #"{"photo":{"key":"incoming/other"}}"#) }
-                == ["photo: is not taken from the body on this route"]
+                == ["photo: is a file: send it in a form (multipart/form-data)"]
         )
         let (route, _) = try Fixture.route("POST", "/api/dishes/photo")
         #expect(refusal { try route.request.read(form: [(name: "photo.key", value: [0x61])], blob: nil).request() }.count == 1)

@@ -132,7 +132,7 @@ public struct RequestTranscoder: Sendable {
             throw .validation(field: "", "The body is larger than \(Self.maximumBodyBytes) bytes.")
         }
         var encoder = RequestEncoder(tables: schema.tables, body: body, standIns: standIns)
-        encoder.files = blobFields
+        encoder.files = blobFields.map { $0 - Int(schema.tables.messages[message].firstField) }
         switch self.body {
         case .message: encoder.root(message: message, taken: takenFields)
         case .field(let index): encoder.root(field: index)

@@ -138,15 +138,7 @@ extension HabitSchedule {
             case "days_of_month": (.daysOfMonth(Set(days.map(Int.init))), "days")
             default: throw ServiceError.validation(field: "schedule.type", "is no schedule")
             }
-        var check = FieldCheck()
-        _ = try check.take { try schedule.validate(field: "schedule.\(field)") }
-        let present = [
-            ("weekdays", !weekdays.isEmpty), ("every", every ?? 0 != 0), ("times", times ?? 0 != 0), ("days", !days.isEmpty),
-        ]
-        for (name, isSent) in present where isSent && name != field {
-            check.require(false, "schedule.\(name)", "does not belong to the type \(type)")
-        }
-        try check.finish()
+        try schedule.validate(field: "schedule.\(field)")
         return schedule
     }
 }

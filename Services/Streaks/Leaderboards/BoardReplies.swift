@@ -17,10 +17,11 @@ struct BoardReplies: Sendable {
         case global
         case circle(CircleID)
 
-        /// - Throws: `VALIDATION_ERROR` for a circle without its id, and for an id without the scope.
+        /// Without a scope a circle is meant when it is named.
+        ///
+        /// - Throws: `VALIDATION_ERROR` for a circle without its id.
         init(_ name: String?, circle: CircleID?) throws(ServiceError) {
-            guard circle == nil || name == "circle" else { throw .validation(field: "circle_id", "needs scope=circle") }
-            switch name {
+            switch name ?? (circle == nil ? "friends" : "circle") {
             case "global": self = .global
             case "circle":
                 guard let circle else { throw .validation(field: "circle_id", "is needed for the scope circle") }
