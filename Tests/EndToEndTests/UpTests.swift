@@ -98,7 +98,7 @@ struct UpTests {
         let home = try await Installation(options, environment: Self.environment)
         try await eventually("it says where people reach it") {
             let said = Files.text(home.guardian.log) ?? ""
-            return said.contains("ready https://photos.example\n") && said.hasSuffix("  open https://photos.example/docs")
+            return said.contains("ready https://photos.example\n") && said.contains("\n  open https://photos.example/docs")
         }
         let ann = try await Person.register("ann", at: home)
         _ = try await ann.befriend(try await Person.register("bea", at: home))
