@@ -71,7 +71,7 @@ public enum GatewaySettings {
         in: 0...86_400,
         help: "Seconds an idle connection is kept when the gateway stops; what it sends until then is answered."
     )
-    static let trustedProxies = Setting(
+    package static let trustedProxies = Setting(
         "http.trusted-proxies",
         default: "",
         help: "Addresses or ranges (10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas."

@@ -86,7 +86,8 @@ import Testing
         let (device, other) = (try await Client(ann), try await Client(ben))
         try await device.untilOpen()
         try await other.untilOpen()
-        let entry = "{\"mood_score\":8,\"energy_level\":7,\"notes\":\"Not for the stream\"}"
+        let entry =
+            "{\"check_in_time\":\"\(Date().ISO8601Format())\",\"mood_score\":8,\"energy_level\":7,\"notes\":\"Not for the stream\"}"
         #expect(try await ann.post("/api/mobile/streaks/check-in", entry).status == 200)
         #expect(try await ann.post("/api/streaks/typed/recipe_creation/activity", "{}").status == 200)
         func extended() -> [JSON] { device.all("solo_streak").filter { $0["change"].string == "extended" } }

@@ -123,14 +123,26 @@ struct RewardNotificationTests {
         }
     }
 
-    @Test func `milestones and breaks of sharing are pushed, those of daily snaps to who keeps no streak with a friend`()
+    @Test func `milestones and breaks of sharing are pushed, those of daily snaps where no streak with a friend says the same`()
         async throws
     {
         try await withWorld { world in
             let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
             for (user, name) in [(ann, "ann"), (ben, "ben")] { try await world.device(user, name) }
-            // Ben keeps a streak with Cat.
-            try await world.posted(cat, for: ben)
+            // Both keep a streak with Cat; that of Ben has the same days.
+            for user in [ann, ben] { try await world.posted(cat, for: user) }
+            try await world.consume(
+                MilestoneReached(streakID: World.streak, userAID: ben, userBID: cat, count: 7, date: date, earnsToken: false)
+            )
+            try await world.consume(
+                StreakBroken(
+                    streakID: World.streak,
+                    userAID: ben,
+                    userBID: cat,
+                    count: 7,
+                    missedDate: date
+                )
+            )
             for (user, number) in [(ann, UInt64(1)), (ben, 2)] {
                 for (kind, part) in [(SoloKind.dailySnap, UInt64(10)), (.socialShare, 20)] {
                     let streak = StreakID(high: 5, low: part + number)
@@ -163,8 +175,9 @@ struct RewardNotificationTests {
             let (own, other) = (World.token("ann"), World.token("ben"))
             #expect(
                 pushes == [
-                    "\(own) milestone daily_snap", "\(own) milestone social_share", "\(own) streak_broken daily_snap",
-                    "\(own) streak_broken social_share", "\(other) friend_posted ", "\(other) milestone social_share",
+                    "\(own) friend_posted ", "\(own) milestone daily_snap", "\(own) milestone social_share",
+                    "\(own) streak_broken daily_snap", "\(own) streak_broken social_share", "\(other) friend_posted ",
+                    "\(other) milestone mutual", "\(other) milestone social_share", "\(other) streak_broken mutual",
                     "\(other) streak_broken social_share",
                 ]
             )

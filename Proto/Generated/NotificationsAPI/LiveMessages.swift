@@ -106,7 +106,7 @@ public struct TeamStreakEvent: Sendable {
 
 /// The user has checked in to a circle, at this device or another one.
 public struct CircleCheckInEvent: Sendable {
-    /// The circle.
+    /// Names the circle that it counts for: GET /api/circles/{circle_id}/streak shows who has checked in.
     public var circleID: Kernel.CircleID
     /// The user's date that it counts for.
     public var date: Kernel.CalendarDate

@@ -84,7 +84,8 @@ struct NewPosts: Sendable {
             case .absent:
                 try await quotas.require(in: .posts, of: draft.user, posts.database)
                 try await quotas.require(source.megabytes, in: .postFiles, of: draft.user, posts.database)
-                guard try await posts.claim(draft, until: SystemClock.now() + source.lease) else { continue }
+                let lease = SystemClock.now() + source.lease
+                guard try await posts.claim(draft, until: lease, bytes: Int64(source.megabytes) * 1_000_000) else { continue }
                 return try await make(draft, from: source, same, author, context)
             }
         }

@@ -179,7 +179,9 @@ private struct PlannedPushes {
         case .drop(let reason): return reason
         case .send(let at):
             let due = min(at + PushRule.spread(new.kind, of: new.user, over: spread), uselessAt)
-            let day = new.kind.isUncounted ? nil : PushDay(user: new.user, date: zone.date(at: due))
+            // What is about daily snaps may not leave in the end, and takes no other push's place.
+            let isSnap = new.values.wording == Wording.solo && new.values.subject == "daily_snap"
+            let day = new.kind.isUncounted || isSnap ? nil : PushDay(user: new.user, date: zone.date(at: due))
             pushes.append(
                 Planned(entry: entry, devices: recipient.devices, dueAt: due, uselessAt: uselessAt, day: day)
             )

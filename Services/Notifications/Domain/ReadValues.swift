@@ -34,8 +34,9 @@ extension NotificationKind {
         max(1, Int32(clamping: ((end - now).seconds + 1_800) / 3_600))
     }
 
-    /// Rounded, at least one.
+    /// Rounded, at least one; to five from ten on, as people say it.
     public static func minutes(until end: Instant, _ now: Instant) -> Int32 {
-        max(1, Int32(clamping: ((end - now).seconds + 30) / 60))
+        let seconds = (end - now).seconds
+        return max(1, Int32(clamping: seconds < 570 ? (seconds + 30) / 60 : (seconds + 150) / 300 * 5))
     }
 }

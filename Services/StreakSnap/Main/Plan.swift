@@ -1,5 +1,6 @@
 import DevEnvironment
 import FoundationEssentials
+import GatewayService
 import Kernel
 import Runtime
 
@@ -83,7 +84,9 @@ struct Plan: Sendable {
         }
         // One who stops `up` waits for it, and nothing else will answer.
         var defaults = ["media.public-url": address.url, "http.drain-timeout": "1"]
-        let isBehindProxy = result[variable("http.trusted-proxies")]?.isEmpty == false
+        let proxies = try? Settings(arguments: [], environment: result, declared: [GatewaySettings.trustedProxies])
+            .get(GatewaySettings.trustedProxies)
+        let isBehindProxy = !(proxies ?? "").isEmpty
         // For development: a new administrator need not fetch a phone first.
         if !isBehindProxy { defaults["auth.admin-second-factor"] = "enrolled" }
         // Tests and demonstrations make many users, and no one else reaches this machine's own address, but through a proxy.

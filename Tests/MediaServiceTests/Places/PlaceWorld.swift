@@ -263,5 +263,5 @@ struct PlaceWorld: Sendable {
 
 extension RenderedPost {
     /// Of a post without files.
-    init() { self.init(width: 4, height: 3, screened: .notAsked, fileBytes: 0) }
+    init() { self.init(width: 4, height: 3, screened: PostScreening.Outcome(event: nil), fileBytes: 0) }
 }

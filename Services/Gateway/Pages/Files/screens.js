@@ -378,11 +378,11 @@ function postRow(phone, post) {
 // MARK: Inbox
 
 /// Entries of the log, of each moment one. What one photo brings is one moment: that it came, and that a streak of the two, and the streak of
-/// one's own photos, reached a milestone. Of these the streak of the two says most.
+/// one's own photos, reached a milestone. Of these the streak of the two says most. So is a recovery, with what it earns.
 export function moments(notes, streakID) {
-    const weight = (note) => (note.type !== "milestone" ? 0 : note.streak_id === streakID ? 2 : 1);
-    const isOfPhoto = (note) => note.type === "milestone" || note.type === "friend_posted";
-    const belongs = (one, other) => isOfPhoto(one) && isOfPhoto(other) && weight(one) + weight(other) > 0 && Math.abs(Date.parse(one.created_at) - Date.parse(other.created_at)) < 60000;
+    const isOfMoment = (note) => ["milestone", "friend_posted", "streak_recovered"].includes(note.type);
+    const weight = (note) => (note.type === "streak_recovered" ? 3 : note.type !== "milestone" ? 0 : note.streak_id === streakID ? 2 : 1);
+    const belongs = (one, other) => isOfMoment(one) && isOfMoment(other) && weight(one) + weight(other) > 0 && Math.abs(Date.parse(one.created_at) - Date.parse(other.created_at)) < 60000;
     const found = [];
     for (const note of notes) {
         const place = found.findIndex((other) => belongs(note, other));

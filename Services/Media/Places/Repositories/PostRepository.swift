@@ -78,17 +78,20 @@ struct PostRepository: Sendable {
             .decode(as: PostID.self)
     }
 
-    /// Records a post whose renditions are still to be made (state 0). - Returns: false when its id is taken.
-    func claim(_ draft: PostDraft, until lease: Instant) async throws -> Bool {
+    /// Records a post whose renditions are still to be made (state 0).
+    ///
+    /// - Parameter bytes: what they may take, for the quota of the author until they are stored.
+    /// - Returns: false when its id is taken.
+    func claim(_ draft: PostDraft, until lease: Instant, bytes: Int64 = 0) async throws -> Bool {
         try await database.execute(
             """
             WITH made AS (
                 INSERT INTO place_post (id, user_id, sha256, caption, latitude, longitude, position_precision, place_key, captured_at,
-                    posted_at, score, upload_id, due_at, country_code, country, city, is_named)
+                    posted_at, score, upload_id, due_at, country_code, country, city, is_named, file_bytes)
                 VALUES (\(draft.id), \(draft.user), \(draft.sha256), \(draft.caption), \(draft.position.latitude),
                     \(draft.position.longitude), \(draft.precision.rawValue), \(PlaceKey(draft.position).value), \(draft.capturedAt),
                     \(draft.receivedAt), \(PostScore.value(up: 0, down: 0, received: draft.receivedAt)), \(draft.upload), \(lease),
-                    \(draft.place?.countryCode), \(draft.place?.country), \(draft.place?.city), true)
+                    \(draft.place?.countryCode), \(draft.place?.country), \(draft.place?.city), true, \(bytes))
                 ON CONFLICT DO NOTHING RETURNING id
             )
             INSERT INTO place_post_text (post_id, user_id, words) SELECT id, \(draft.user), \(Self.words(draft.words)) FROM made

@@ -29,10 +29,7 @@ struct PostScreening: Sendable {
 
     /// What was found, to be recorded with the publication.
     struct Outcome: Sendable {
-        /// It was not asked.
-        static let notAsked = Outcome(event: nil)
-
-        fileprivate let event: PostScreened?
+        let event: PostScreened?
 
         /// Puts the post into the moderators' queue, when it is to be there. In the transaction that shows the post.
         func note(_ work: UnitOfWork) async throws {
