@@ -299,9 +299,11 @@ struct TeamTests {
             // The event is on its way: the service asks.
             try await teams.set(Self.circle, 2, [ann, ben, cem], tell: false)
             #expect(try await teams.streak(cem, Self.circle).memberContributions.count == 3)
+            world.clock.advance(by: .minutes(1))
             try await teams.set(Self.circle, 3, [ann, cem])
             #expect(try await reason { try await teams.checkIn(ben, Self.circle) } == "NOT_FOUND")
             let streak = try #require(try await teams.streak(ann, Self.circle).streakID)
+            world.clock.advance(by: .minutes(1))
             try await teams.set(Self.circle, 4, [ann, cem, ben])
             #expect(try await teams.streak(ben, Self.circle).streakID == streak)
             try await teams.checkIn(ben, Self.circle)

@@ -35,13 +35,13 @@ package struct NotificationRepository: Sendable {
                 AND (later.created_at, later.id) > (notification.created_at, notification.id))
         """
 
-    /// Whether it is about daily snaps and another entry of that day says the same of a streak with a friend: one snap feeds both.
+    /// Whether it is about daily snaps and streaks with friends say enough: of a milestone, who has any that day; of a break, who has one that
+    /// broke. One snap feeds both.
     private static let isSaidByFriends: Query = """
         kind IN (\(NotificationKind.milestone.rawValue), \(NotificationKind.streakBroken.rawValue)) AND wording = \(Wording.solo)
             AND subject = 'daily_snap' AND EXISTS (SELECT 1 FROM notification other
-            WHERE other.user_id = notification.user_id AND other.kind = notification.kind AND other.actor_id IS NOT NULL
-                AND other.streak_id IS NOT NULL
-                AND (other.kind <> \(NotificationKind.milestone.rawValue) OR other.count = notification.count)
+            WHERE other.user_id = notification.user_id AND other.actor_id IS NOT NULL AND other.streak_id IS NOT NULL
+                AND (notification.kind = \(NotificationKind.milestone.rawValue) OR other.kind = notification.kind)
                 AND other.created_at BETWEEN notification.created_at - interval '1 day' AND notification.created_at + interval '1 day')
         """
 
