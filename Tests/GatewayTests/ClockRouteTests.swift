@@ -31,6 +31,11 @@ struct ClockRouteTests {
         #expect(error?.reason == "VALIDATION_ERROR" && error?.details.map(\.field) == [field], "\(json): \(error as Any)")
     }
 
+    @Test func `a field that is given twice is refused`() {
+        let error = #expect(throws: ServiceError.self) { try move("{\"advance_seconds\":1,\"advance_seconds\":2}") }
+        #expect(error?.details == [.init(field: "advance_seconds", message: "is given twice")])
+    }
+
     @Test func `both fields are named when both are wrong`() {
         for json in ["{\"advance_seconds\":\"1\",\"set\":5}", "{\"advance_seconds\":-1,\"set\":\"tomorrow\"}"] {
             let error = #expect(throws: ServiceError.self) { try move(json) }

@@ -96,6 +96,11 @@ struct ClockRoutes: Sendable {
     /// - Throws: `VALIDATION_ERROR` with an entry for each bad field.
     static func move(_ body: [UInt8]) throws(ServiceError) -> Move {
         let change = try decoded(body)
+        // A decoder takes one of two.
+        let text = String(decoding: body, as: UTF8.self)
+        for key in Change.CodingKeys.allCases where text.ranges(of: "\"\(key.rawValue)\"").count > 1 {
+            throw .validation(field: key.rawValue, "is given twice")
+        }
         switch (change.advanceSeconds, change.target) {
         case (let seconds?, nil): return .advance(.seconds(seconds))
         case (nil, let instant?): return .set(instant)
