@@ -132,7 +132,7 @@ package struct StoredNotification: Sendable {
     package let deadline: Instant?
     /// The break that it is about was undone after it.
     package let isUndone: Bool
-    /// About the streak of daily snaps of a reader who keeps streaks with friends: what those say of the same snaps is pushed.
+    /// About the streak of daily snaps of a reader whose streaks with friends say enough, as `NotificationRepository` judges it.
     package let isSaidByFriends: Bool
 
     /// As it reads at an instant: what it offers would succeed then (NO-5).

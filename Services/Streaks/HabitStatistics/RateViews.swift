@@ -1,5 +1,6 @@
 internal import Kernel
 internal import StreaksAPI
+internal import StreaksCore
 internal import StreaksDomain
 
 /// Figures as replies have them.
@@ -62,23 +63,7 @@ extension HabitRunUnit {
 
 extension HabitSquare {
     /// - Parameter mark: nil for a date without one.
-    init(_ mark: HabitMark?) {
-        self =
-            switch mark?.status {
-            case nil: .none
-            case .done: .done
-            case .partial: .partial
-            case .missed: .missed
-            case .open: .open
-            case .skipped: .skipped
-            case .paused: .paused
-            case .archived: .archived
-            case .excused: .excused
-            case .notDue: .notDue
-            case .extra: .extra
-            case .free: .free
-            }
-    }
+    init(_ mark: HabitMark?) { self.init(mark?.status) }
 }
 
 extension HabitScore {

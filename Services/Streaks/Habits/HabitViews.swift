@@ -3,26 +3,6 @@ internal import StreaksAPI
 internal import StreaksCore
 internal import StreaksDomain
 
-extension HabitSquare {
-    init(_ status: HabitDay.Status?) {
-        self =
-            switch status {
-            case nil: .none
-            case .done: .done
-            case .partial: .partial
-            case .missed: .missed
-            case .open: .open
-            case .skipped: .skipped
-            case .paused: .paused
-            case .archived: .archived
-            case .excused: .excused
-            case .notDue: .notDue
-            case .extra: .extra
-            case .free: .free
-            }
-    }
-}
-
 extension HabitUnit {
     init(_ unit: Schedule.Unit) { self = unit == .weeks ? .weeks : .days }
 }
